@@ -16,7 +16,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// What the test cluster has: four nodes of four CPUs.
+// Size of the test cluster: four nodes of four CPUs.
 const (
 	clusterNodes = 4
 	nodeCPUs     = 4
@@ -29,8 +29,8 @@ const (
 	cleanUpTime     = time.Minute
 )
 
-// cluster is the test cluster while a workload has it for itself, and its user,
-// who has the program and a daemon of their own in a folder.
+// cluster is the test cluster while a workload uses it exclusively, and its user, who has
+// the program and a daemon in a folder.
 type cluster struct {
 	real  *slurmtest.Real
 	queue *slurm.Client
@@ -38,8 +38,8 @@ type cluster struct {
 	files int // of stamps
 }
 
-// onCluster runs a workload on the test cluster and leaves nothing there, also
-// when it is interrupted.
+// onCluster runs a workload on the test cluster and leaves nothing there, even if it is
+// interrupted.
 func (b *bench) onCluster(ctx context.Context, run func(context.Context, *cluster) error) (err error) {
 	waiting, cancel := context.WithTimeout(ctx, clusterPatience)
 	defer cancel()
@@ -63,7 +63,7 @@ func (b *bench) onCluster(ctx context.Context, run func(context.Context, *cluste
 	return run(ctx, c)
 }
 
-// userDir is how the names of the user's folders begin.
+// userDir is the prefix of the names of the user's folders.
 const userDir = "bench-"
 
 // sweep removes what killed runs have left.
@@ -100,8 +100,8 @@ func (c *cluster) clear(ctx context.Context) error {
 	return err
 }
 
-// released returns when no job of the user is in the queue any more that has
-// not ended.
+// released waits until all jobs of the user that are still in the queue have ended, and
+// returns the time.
 func (c *cluster) released(ctx context.Context) (time.Time, error) {
 	for {
 		queue, err := c.queue.Queue(ctx, slurm.QueueQuery{User: slurmtest.TestUser})
@@ -117,7 +117,7 @@ func (c *cluster) released(ctx context.Context) (time.Time, error) {
 	}
 }
 
-// home is where the user's daemon is.
+// home returns the home directory of the user's daemon.
 func (c *cluster) home() string { return filepath.Join(c.dir, "home") }
 
 // run runs a command as the user in their folder.
@@ -144,7 +144,7 @@ func (c *cluster) submit(ctx context.Context, name, spec string) error {
 	return c.run(ctx, filepath.Join(c.dir, "torc-slurm"), "submit", "--output-dir", filepath.Join(c.dir, name), path)
 }
 
-// stampFile is where the jobs of one run note their times.
+// stampFile returns the file in which the jobs of one run record their times.
 func (c *cluster) stampFile() string {
 	c.files++
 	return filepath.Join(c.dir, fmt.Sprintf("stamps%d", c.files))

@@ -38,12 +38,12 @@ func tail(text string) string {
 	return strings.Join(lines[max(0, len(lines)-20):], "\n")
 }
 
-// folder makes a fresh folder for one run.
+// folder creates an empty folder for one run.
 func (b *bench) folder(name string) (string, error) {
 	return os.MkdirTemp(b.dir, name+"-")
 }
 
-// write writes a spec into a fresh folder and returns both.
+// write writes a spec into an empty folder and returns the paths of both.
 func (b *bench) write(name, spec string) (dir, path string, err error) {
 	if dir, err = b.folder(name); err != nil {
 		return "", "", err

@@ -19,15 +19,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
-// The runners of the control plane benchmark; together they offer as much as a
-// small cluster.
+// The runners of the control plane benchmark; together they offer as much as a small
+// cluster.
 const (
 	controlRunners = 4
 	controlCPUs    = 128 // of each
 )
 
-// runControl measures everything but processes: daemon, database, HTTP and
-// runners, whose executor says at once that a job has ended.
+// runControl measures everything but processes: daemon, database, HTTP and runners, whose
+// executor reports at once that a job has ended.
 func runControl(ctx context.Context, b *bench) error {
 	n := b.size(200_000)
 	var rates []float64
@@ -44,7 +44,7 @@ func runControl(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// control runs n jobs that are there already and returns how long it took.
+// control runs n jobs that exist already and returns how long it took.
 func (b *bench) control(ctx context.Context, n int) (time.Duration, error) {
 	dir, idText, err := b.queued(ctx, n)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// runCreate measures from the start of the program to the jobs in the database.
+// runCreate measures the time from the start of the program until the jobs are in the
+// database.
 func runCreate(ctx context.Context, b *bench) error {
 	n := b.size(100_000)
 	var took []float64
@@ -38,11 +39,11 @@ func jobsSpec(n int) string {
 	return fmt.Sprintf("name: many\njobs:\n  - {name: 'j{i}', command: './simulate --case {i}', parameters: {i: '1:%d'}}\n", n)
 }
 
-// idleTime is how long the CPU time of an idle daemon is counted.
+// idleTime is how long the CPU time of an idle daemon is measured.
 const idleTime = 30 * time.Second
 
-// runIdle measures a daemon that has initialised its jobs and waits for a
-// runner that never comes.
+// runIdle measures a daemon that has initialized its jobs and waits for a runner that
+// never comes.
 func runIdle(ctx context.Context, b *bench) error {
 	n := b.size(200_000)
 	dir, id, err := b.queued(ctx, n)
@@ -82,7 +83,7 @@ func runIdle(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// runRestart measures from the start of a daemon to its first answer.
+// runRestart measures the time from the start of a daemon to its first answer.
 func runRestart(ctx context.Context, b *bench) error {
 	n := b.size(1_000_000)
 	dir, _, err := b.queued(ctx, n)
@@ -103,7 +104,7 @@ func runRestart(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// queued makes a folder whose database has a workflow with n jobs.
+// queued creates a folder with a database that has a workflow with n jobs.
 func (b *bench) queued(ctx context.Context, n int) (dir, id string, err error) {
 	dir, path, err := b.write("queued", jobsSpec(n))
 	if err != nil {
@@ -126,8 +127,8 @@ type daemon struct {
 	url string
 }
 
-// serve starts a daemon on the database of a folder and returns it with the
-// time until it answered a request that reads the database.
+// serve starts a daemon on the database of a folder and returns it with the time until it
+// answered a request that reads the database.
 func (b *bench) serve(ctx context.Context, dir string) (*daemon, time.Duration, error) {
 	cmd := exec.CommandContext(ctx, b.binary, "serve", "--host", "127.0.0.1", "--port", "0", "--database", standaloneDatabase(dir))
 	cmd.Dir = dir
@@ -180,7 +181,7 @@ func get(ctx context.Context, url string) error {
 	return nil
 }
 
-// pause waits, but not longer than ctx.
+// pause waits, but no longer than ctx.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

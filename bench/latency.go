@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// runChain measures a hop in two ways: from the end of a job to the start of
-// the next as the attempts have it, and from one job's first instruction to
-// the next one's, which has bash and the exit in it.
+// runChain measures a hop in two ways: from the end of a job to the start of the next one
+// as recorded in the attempts, and from one job's first instruction to the next one's,
+// which includes bash and the exit.
 func runChain(ctx context.Context, b *bench) error {
 	n := b.size(1000)
 	var hops, cycles []float64
@@ -84,8 +84,8 @@ func readStamps(dir string) ([]float64, error) {
 	return stamps, nil
 }
 
-// runBarrier measures how long jobs that all wait for all others of a stage
-// wait after the last of those has ended.
+// runBarrier measures how long jobs that all wait for all others of a stage wait after
+// the last of those has ended.
 func runBarrier(ctx context.Context, b *bench) error {
 	n := b.size(1000)
 	var gaps []float64

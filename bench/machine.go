@@ -10,7 +10,7 @@ import (
 
 func numCPU() int { return runtime.NumCPU() }
 
-// machine describes in a line what the numbers were measured on.
+// machine describes in one line what the numbers were measured on.
 func machine(ctx context.Context, b *bench) string {
 	first := func(argv ...string) string {
 		out, _, err := output(ctx, b.dir, argv...)
@@ -25,7 +25,7 @@ func machine(ctx context.Context, b *bench) string {
 		runtime.Version(), first("stat", "-f", "-c", "%T", b.dir), first(b.binary, "--version"), load())
 }
 
-// load is the load average of the last minute.
+// load returns the load average of the last minute.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -1,12 +1,12 @@
-// Command bench measures torc-slurm against what it could at best be, and
-// against the tools that people use instead. It needs the built binary:
+// Command bench compares torc-slurm with the theoretical optimum and with the tools that
+// people use instead. It needs the built binary:
 //
 //	make bench
 //	make bench BENCHFLAGS='-quick -run chain,barrier'
 //	make bench-slurm      on the test cluster, see slurm/slurmtest
 //
-// Ours and the baselines run in turns, so that a machine that gets slower does
-// so for both; the table has medians.
+// torc-slurm and the baselines run in turns, so that a machine that gets slower affects
+// both; the table has medians.
 package main
 
 import (
@@ -29,7 +29,7 @@ type workload struct {
 	run         func(ctx context.Context, b *bench) error
 }
 
-// local are the workloads that need this machine alone.
+// local are the workloads that need this machine exclusively.
 var local = []workload{
 	{"noop", "no-op jobs that keep no output, against a bare spawner, xargs, make and GNU parallel", runNoop},
 	{"files", "no-op jobs with a stdout and a stderr file each, against a spawner that opens two files", runFiles},
@@ -41,8 +41,8 @@ var local = []workload{
 	{"restart", "start of a daemon on a large database until it answers", runRestart},
 }
 
-// onSlurm are those that need a cluster: the test cluster on this machine, or,
-// for steady, the fake one.
+// onSlurm are those that need a cluster: the test cluster on this machine, or, for
+// steady, the fake one.
 var onSlurm = []workload{
 	{"makespan", "jobs of a second, against a job array, one sbatch per job, and the ideal", runMakespan},
 	{"retry", "jobs that fail once: failure to next attempt", runRetry},
@@ -53,8 +53,8 @@ var onSlurm = []workload{
 // bench is what the workloads share.
 type bench struct {
 	binary  string // torc-slurm
-	spawner string // the bare spawner
-	dir     string // scratch, on the file system that is measured
+	spawner string // spawns processes and does nothing else
+	dir     string // scratch folder, on the measured file system
 	out     string // file with the tables; empty: none
 	rounds  int
 	jobs    int // at a time
@@ -113,7 +113,7 @@ func run(ctx context.Context) error {
 	about := machine(ctx, b)
 	for _, w := range chosen {
 		say("%s: %s", w.name, w.about)
-		if b.slurm { // a table of its own, so that each can be made again
+		if b.slurm { // a separate table, so that each can be updated alone
 			about = machine(ctx, b)
 		}
 		if err := w.run(ctx, b); err != nil {
@@ -159,7 +159,7 @@ func usage() {
 	flag.PrintDefaults()
 }
 
-// prepare makes the scratch folder and the baseline.
+// prepare creates the scratch folder and builds the baseline.
 func (b *bench) prepare(ctx context.Context, scratch string) error {
 	binary, err := filepath.Abs(b.binary)
 	if err != nil {
@@ -182,5 +182,5 @@ func (b *bench) prepare(ctx context.Context, scratch string) error {
 	return nil
 }
 
-// say tells on stderr what is going on.
+// say reports progress on stderr.
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

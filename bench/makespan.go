@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// secondScript is a job of a second, which notes when it began and ended.
+// secondScript is a job that takes a second and records when it began and ended.
 const secondScript = `#!/bin/bash
 began=$EPOCHREALTIME
 sleep 1
 echo $began $EPOCHREALTIME >>$1
 `
 
-// makespanJobs are as many as two job arrays may have, where Slurm's
-// MaxArraySize is its default, 1001.
+// makespanJobs is the number of jobs that two job arrays may have with Slurm's default
+// MaxArraySize, 1001.
 const (
 	makespanJobs = 2000
 	arraySize    = 1000
-	singleJobs   = 400 // one sbatch each; what they take is multiplied
+	singleJobs   = 400 // one sbatch each; their time is multiplied
 )
 
-// oneEach is what each job asks for, as options of sbatch.
+// oneEach is what each job requests, as options of sbatch.
 var oneEach = []string{"--quiet", "--cpus-per-task=1", "--mem=60M", "--time=5"}
 
-// makespan is what one way to run jobs takes, in seconds.
+// makespan has the times of one way to run jobs, in seconds.
 type makespan struct {
 	work    []float64 // first start → last end
 	whole   []float64 // submission → all nodes are released
@@ -106,8 +106,7 @@ func (m *makespan) measure(ctx context.Context, c *cluster, way *submitter) erro
 	return nil
 }
 
-// fullNodes is the head of a specification whose jobs get all nodes of the
-// cluster.
+// fullNodes returns the head of a specification whose jobs get all nodes of the cluster.
 func fullNodes(name, more string) string {
 	return fmt.Sprintf(`name: %s
 %sresource_requirements: [{name: one, num_cpus: 1, memory: 60m, runtime: PT1M}]
@@ -131,7 +130,7 @@ func submitArrays(ctx context.Context, c *cluster, n int, stamps string) error {
 	return nil
 }
 
-// submitSingles is a loop in a shell, as people write it.
+// submitSingles is a shell loop, as people write it.
 func submitSingles(ctx context.Context, c *cluster, n int, stamps string) error {
 	loop := `n=$1; shift; for ((i = 0; i < n; i++)); do sbatch "$@" || exit; done`
 	return c.run(ctx, slices.Concat([]string{"bash", "-c", loop, "-", strconv.Itoa(n)}, oneEach, []string{"second.sh", stamps})...)

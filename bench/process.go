@@ -12,17 +12,17 @@ import (
 	"github.com/torc-slurm/torc-slurm/server"
 )
 
-// ticksPerSecond is USER_HZ, which is 100 on every Linux of today.
+// ticksPerSecond is USER_HZ, which is 100 on every current Linux.
 const ticksPerSecond = 100
 
-// cpuTime is what a process has used so far.
+// cpuTime returns the CPU time that a process has used so far.
 func cpuTime(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}
-	// The name in parentheses may contain anything; utime and stime are the
-	// 12th and 13th field after it.
+	// The name in parentheses may contain anything; utime and stime are the 12th and 13th
+	// field after it.
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 	var ticks int64
 	for _, field := range fields[11:13] {
@@ -35,7 +35,7 @@ func cpuTime(pid int) (time.Duration, error) {
 	return time.Duration(ticks) * time.Second / ticksPerSecond, nil
 }
 
-// rss is the resident memory of a process in bytes.
+// rss returns the resident memory of a process in bytes.
 func rss(pid int) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
@@ -48,7 +48,7 @@ func rss(pid int) (int64, error) {
 	return pages * int64(os.Getpagesize()), nil
 }
 
-// endDaemon ends the daemon of a home, which is its working directory, if there
+// endDaemon ends the daemon of a home directory, which is its working directory, if there
 // is one.
 func endDaemon(home string) error {
 	e, err := server.ReadEndpoint(server.EndpointPath(home))
@@ -61,7 +61,7 @@ func endDaemon(home string) error {
 	if cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", e.PID)); cwd == home {
 		return endProcess(e.PID)
 	}
-	return nil // it has died; if the number is used, then by another
+	return nil // it has died; if the pid is in use, then by another process
 }
 
 // endProcess ends a process that is not our child.

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// releaseRuns is how many workflows of one job there are in a round.
+// releaseRuns is the number of workflows of one job in a round.
 const releaseRuns = 5
 
-// runRelease measures how long an allocation outlives its last job, where
-// specification and settings are left at their defaults.
+// runRelease measures how long an allocation outlives its last job with the default
+// settings.
 func runRelease(ctx context.Context, b *bench) error {
 	var gaps []float64
 	for range b.rounds {

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// onceScript is a job that fails once. It notes its name, its attempt and the
-// time, before it fails and when it is tried again.
+// onceScript is a job that fails once. It records its name, its attempt and the time,
+// before it fails and when it is retried.
 const onceScript = `#!/bin/bash
 echo $2 $TORC_ATTEMPT_ID $EPOCHREALTIME >>$1
 ((TORC_ATTEMPT_ID > 1)) || exit 75
 `
 
-// retryWaves are sets of jobs, each as large as the cluster and behind the one
-// before it: a slot is free for each job that failed.
+// retryWaves are sets of jobs, each as large as the cluster and dependent on the one
+// before: there is a free slot for each failed job.
 const retryWaves = 4
 
-// runRetry measures from a job's last word to the first instruction of its next
-// attempt, in both ways to start jobs.
+// runRetry measures the time from the end of a job's failed attempt to the first
+// instruction of its next one, for both ways to start jobs.
 func runRetry(ctx context.Context, b *bench) error {
 	for _, mode := range []string{"direct", "slurm"} {
 		var gaps []float64

@@ -50,8 +50,8 @@ func runFiles(ctx context.Context, b *bench) error {
 	})
 }
 
-// compare lets the contenders run in turns. The first is ours; the second is
-// the baseline that must and aim are about.
+// compare runs the contenders in turns. The first is ours; the second is the baseline for
+// must and aim.
 func (b *bench) compare(ctx context.Context, n int, what string, contenders []contender) error {
 	rates := make([][]float64, len(contenders))
 	for range b.rounds {
@@ -77,8 +77,8 @@ func (b *bench) compare(ctx context.Context, n int, what string, contenders []co
 	return nil
 }
 
-// ours returns a contender: create and run a workflow in one command, from the
-// start of the program to its end.
+// ours returns a contender that creates and runs a workflow in one command, timed from
+// the start of the program to its end.
 func (b *bench) ours(stdio string) func(context.Context, int) (time.Duration, error) {
 	return func(ctx context.Context, n int) (time.Duration, error) {
 		dir, spec, err := b.write("noop", fmt.Sprintf(
@@ -96,8 +96,8 @@ func (b *bench) xargs(ctx context.Context, n int) (time.Duration, error) {
 		fmt.Sprintf("seq %d | xargs -P%d -n1 bash -c /bin/true", n, b.jobs))
 }
 
-// make runs each recipe by bash -c; with another shell than /bin/sh it starts
-// one for each line, however simple.
+// make runs each recipe by bash -c; with a shell other than /bin/sh it starts one for
+// each line, however simple.
 func (b *bench) make(ctx context.Context, n int) (time.Duration, error) {
 	dir, err := b.folder("make")
 	if err != nil {

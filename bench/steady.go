@@ -20,13 +20,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// The steady state: so many allocations, each of which runs a job of about a
-// minute after the other. The jobs are few enough to end soon by themselves
-// should this program be killed.
+// The steady state: this many allocations, each of which runs one job of about a minute
+// after another. There are few enough jobs to end soon by themselves if this program is
+// killed.
 const (
 	steadyAllocations = 50
 	steadyJobs        = 8 * steadyAllocations
-	steadyBegin       = 90 * time.Second // until all is as it stays
+	steadyBegin       = 90 * time.Second // until the state is steady
 	steadyFor         = 3 * time.Minute
 	steadySample      = 5 * time.Second
 )
@@ -38,10 +38,10 @@ type fakeCluster struct {
 	env []string // of its user
 }
 
-// home is where its user's daemon is.
+// home returns the home directory of its user's daemon.
 func (f *fakeCluster) home() string { return filepath.Join(f.dir, "home") }
 
-// runSteady measures the daemon of a login node, once whatever the rounds.
+// runSteady measures the daemon of a login node, once, whatever the number of rounds.
 func runSteady(ctx context.Context, b *bench) (err error) {
 	f, stop, err := b.fakeCluster()
 	if err != nil {
@@ -85,7 +85,7 @@ func runSteady(ctx context.Context, b *bench) (err error) {
 	return nil
 }
 
-// largestRSS watches the memory of a process for a while.
+// largestRSS observes the memory of a process for a while.
 func largestRSS(ctx context.Context, pid int, d time.Duration) (largest int64, err error) {
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		if err := pause(ctx, steadySample); err != nil {
@@ -100,7 +100,7 @@ func largestRSS(ctx context.Context, pid int, d time.Duration) (largest int64, e
 	return largest, nil
 }
 
-// addCalls adds how often Slurm was called, by program.
+// addCalls adds a row for the calls of Slurm, by program.
 func (b *bench) addCalls(calls []slurm.Command, in time.Duration) {
 	perMinute := func(n int) string { return fmt.Sprintf("%.2f/min", float64(n)/in.Minutes()) }
 	programs, controller := map[string]int{}, 0
@@ -123,7 +123,7 @@ func (b *bench) addCalls(calls []slurm.Command, in time.Duration) {
 	}
 }
 
-// fakeCluster makes a cluster with a node for each allocation; stop ends all
+// fakeCluster creates a cluster with a node for each allocation; stop ends everything
 // that was started there.
 func (b *bench) fakeCluster() (f *fakeCluster, stop func() error, err error) {
 	dir, err := b.folder("steady")
@@ -190,7 +190,7 @@ jobs: [{name: 'j{i}', command: 'sleep $((40 + RANDOM %% 40))', parameters: {i: '
 	return nil
 }
 
-// working counts the allocations that run.
+// working returns the number of running allocations.
 func (f *fakeCluster) working() (n int) {
 	queue, err := slurm.New(slurm.Options{Executor: f.Cluster}).Queue(context.Background(), slurm.QueueQuery{})
 	if err != nil {

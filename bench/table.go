@@ -31,8 +31,8 @@ func (t table) markdown() string {
 	return b.String()
 }
 
-// report prints the table with what made it, replaces it in the file, and begins
-// another.
+// report prints the table with a description of the measurement, replaces it in the file,
+// and starts another one.
 func (b *bench) report(section, about string) error {
 	text := fmt.Sprintf("%s\n\nMade by `%s`, medians of %d run(s) each, in turns.\n\n%s",
 		about, strings.Join(append([]string{"go run ./bench"}, os.Args[1:]...), " "), b.rounds, b.table.markdown())
@@ -52,7 +52,7 @@ func (b *bench) report(section, about string) error {
 	return os.WriteFile(b.out, updated, 0o644)
 }
 
-// replaceSection puts text between the comments of a section.
+// replaceSection replaces the text between the comments of a section.
 func replaceSection(old []byte, section, text string) ([]byte, error) {
 	begin, end := "<!-- "+section+":begin -->\n", "<!-- "+section+":end -->\n"
 	before, rest, ok := bytes.Cut(old, []byte(begin))

@@ -53,7 +53,7 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// TestFormatsAgree compares the two files that say the same in two formats.
+// TestFormatsAgree compares two files with the same specification in two formats.
 func TestFormatsAgree(t *testing.T) {
 	var definitions []any
 	for _, path := range []string{"formats.json5", "formats.kdl"} {
@@ -70,8 +70,8 @@ func TestFormatsAgree(t *testing.T) {
 
 var fence = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// TestDocumentedSpecsAreValid loads each piece of YAML in the pages for users
-// that is a whole specification, that is, has a name.
+// TestDocumentedSpecsAreValid loads each piece of YAML in the pages for users that is a
+// whole specification, that is, has a name.
 func TestDocumentedSpecsAreValid(t *testing.T) {
 	pages, err := filepath.Glob("../docs/howto/*.md")
 	if err != nil {

@@ -31,7 +31,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestQuote: what is quoted is one argument, whatever stands around it.
+// TestQuote: a quoted value is one argument, whatever surrounds it.
 func TestQuote(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.String().Draw(t, "value")
@@ -42,7 +42,7 @@ func TestQuote(t *testing.T) {
 	})
 }
 
-// TestRefusedOptions has the ways in which sbatch 22.05 takes an option.
+// TestRefusedOptions has the spellings in which sbatch 22.05 accepts an option.
 func TestRefusedOptions(t *testing.T) {
 	for line, want := range map[string]string{
 		"--array=1-3":                       "array",

@@ -23,7 +23,7 @@ func TestJobName(t *testing.T) {
 	}
 }
 
-// TestJobNameIsRead: every name fits, is valid, and says what it was made of.
+// TestJobNameIsRead: every name fits, is valid, and can be parsed again.
 func TestJobNameIsRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.Int64Range(1, math.MaxInt64/100).Draw(t, "workflow")

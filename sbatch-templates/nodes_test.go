@@ -34,7 +34,7 @@ func TestNodesOf(t *testing.T) {
 	}
 }
 
-// TestBothListsAreExcluded: the user's own, wherever it stands, and ours.
+// TestBothListsAreExcluded: the user's own list, wherever it is, and ours.
 func TestBothListsAreExcluded(t *testing.T) {
 	for _, tc := range []struct {
 		defaults []Option

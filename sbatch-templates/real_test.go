@@ -14,8 +14,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// stubRunner records its arguments, starts a job in a session of its own, and
-// leaves when it is told of the end. So does the job.
+// stubRunner records its arguments, starts a job in a session of its own, and exits when
+// it is told of the end. So does the job.
 const stubRunner = `#!/bin/bash
 id=$SLURM_JOB_ID
 printf '%s\0' "$PWD" "$HOSTILE" "$@" >args.$id
@@ -24,14 +24,14 @@ setsid bash -c 'trap "echo job >>told.$1; exit" TERM; while sleep 0.2; do :; don
 while sleep 0.2; do :; done
 `
 
-// TestRealSlurm: Slurm reads what was meant, and the runner, and nothing but
-// the runner, is told of the end in time, with srun between and without.
+// TestRealSlurm: Slurm reads what was meant, and the runner, and nothing but the runner,
+// is told of the end in time, with srun between and without.
 func TestRealSlurm(t *testing.T) {
 	real := slurmtest.UseReal(t)
 	client := slurm.New(slurm.Options{Executor: real.User()})
 	dir := real.Dir(t)
-	// The name of the program itself must be plain: a slurmstepd that signals a
-	// step passes over processes with a blank in their names.
+	// The name of the program itself must be plain: a slurmstepd that signals a step
+	// skips processes with a blank in their names.
 	runner := filepath.Join(dir, "it's $(exit 3)", "runner")
 	if err := os.Mkdir(filepath.Dir(runner), 0o755); err != nil {
 		t.Fatal(err)

@@ -97,9 +97,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestNothingBreaksOut renders requests full of hostile values, and has bash
-// run the scripts: the runner gets its arguments and variables unchanged, and
-// every directive is read as the option that it was.
+// TestNothingBreaksOut renders requests full of hostile values, and has bash run the
+// scripts: the runner gets its arguments and variables unchanged, and every directive is
+// read as the option that it was.
 func TestNothingBreaksOut(t *testing.T) {
 	dir := t.TempDir()
 	runner := filepath.Join(dir, "runner's $(exit 3)")
@@ -172,7 +172,7 @@ func checkRun(t *rapid.T, script []byte, record string, want []string) {
 	}
 }
 
-// TestDirectoryMustBeThere: a runner in the wrong place would find nothing.
+// TestDirectoryMustBeThere: a runner in the wrong folder would find nothing.
 func TestDirectoryMustBeThere(t *testing.T) {
 	r := minimal()
 	r.Dir, r.Runner = filepath.Join(t.TempDir(), "gone"), []string{"true"}

@@ -17,9 +17,9 @@ import (
 
 const module = "github.com/torc-slurm/torc-slurm"
 
-// mayImport lists, for each top-level folder, which others it may import. A
-// folder that is missing here may not exist. "store" also means store/..., and
-// so on. Tests may import more: the rules are about what is linked.
+// mayImport lists, for each top-level folder, which others it may import. Only the listed
+// folders may exist. "store" includes store/..., and so on. Tests may import more: the
+// rules are about the linked program.
 var mayImport = map[string][]string{
 	"workflow":         {},
 	"api":              {"workflow"},
@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"service":          {"allocation", "api", "sbatch-templates", "scheduler", "site-configs", "slurm", "store", "workflow"},
 	"server":           {"api", "service", "workflow", "store", "spec", "metricsdb", "internal", "slurm", "allocation", "scheduler", "site-configs"},
 	"scheduler":        {"allocation", "internal", "site-configs", "slurm", "store", "workflow"},
-	"slurm":            {"internal", "workflow"}, // of workflow the names of states, in failure, alone
+	"slurm":            {"internal", "workflow"}, // from workflow only the names of states, in failure
 	"sbatch-templates": {"slurm", "workflow"},
 	"site-configs":     {"internal", "slurm", "workflow"},
 	"internal":         {"internal", "workflow"},
@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 	"cmd":              {"allocation", "api", "client", "examples", "internal", "metricsdb", "runner", "sbatch-templates", "scheduler", "server", "site-configs", "slurm", "spec", "store", "workflow"},
 }
 
-// roomMayImport lists, for rooms within a folder, which folders and packages of this
+// roomMayImport lists, for packages within a folder, which folders and packages of this
 // module they may import: all others are above them.
 var roomMayImport = map[string][]string{
 	"workflow/action":    {"workflow"},
@@ -59,7 +59,7 @@ var roomMayImport = map[string][]string{
 	"workflow/usage":     {"workflow"},
 	"workflow/spawn":     {"workflow", "workflow/graph"},
 	"workflow/graph":     {"workflow", "workflow/action"},
-	"store/sqlite":       {"internal", "store/dbfile", "workflow"}, // of workflow its errors
+	"store/sqlite":       {"internal", "store/dbfile", "workflow"}, // from workflow its errors
 
 	"server/rest":    {"api", "server/access", "server/connlimit", "server/jobaccess", "server/jsonbody", "server/unread", "workflow"},
 	"server/apidoc":  {"api", "server/rest"},
@@ -84,10 +84,10 @@ var onlyIn = map[string][]string{
 	"net/http":                    {"api", "bench", "client", "cmd", "internal", "runner", "server"},
 	"testing":                     {},
 
-	module + "/cmd/torc-slurm/cli/clitest": {}, // tests alone
-	module + "/server/apidoc":              {}, // tests alone
+	module + "/cmd/torc-slurm/cli/clitest": {}, // only tests
+	module + "/server/apidoc":              {}, // only tests
 
-	module + "/store/view":   {"store"}, // all others ask package store
+	module + "/store/view":   {"store"}, // all others use package store
 	module + "/store/core":   {"store"},
 	module + "/store/engine": {"store"},
 	module + "/store/fleet":  {"store"},
@@ -104,7 +104,7 @@ type goPackage struct {
 	XTestGoFiles []string
 }
 
-// folder is the top-level folder of one of our import paths, or "".
+// folder returns the top-level folder of one of our import paths, or "".
 func folder(importPath string) string {
 	rest, ok := strings.CutPrefix(importPath, module+"/")
 	if !ok {
@@ -114,7 +114,7 @@ func folder(importPath string) string {
 	return name
 }
 
-// packages lists the packages of this module, without the tools.
+// packages returns the packages of this module, without the tools.
 func packages(t *testing.T) []goPackage {
 	t.Helper()
 	list, err := listed()
@@ -178,7 +178,7 @@ func importProblems(p goPackage) (problems []string) {
 	return problems
 }
 
-// TestImportProblems makes sure that the rules above can fail.
+// TestImportProblems checks that the rules above can fail.
 func TestImportProblems(t *testing.T) {
 	for _, tc := range []struct {
 		from, imp string

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// commands is where the command line is: one package a noun.
+// commands is the folder of the command line: one package per noun.
 const commands = module + "/cmd/torc-slurm/"
 
-// commandHelpers are what the packages of nouns share, from the lowest: each may import
-// those before it. Every other package in the folder is that of a noun.
+// commandHelpers are the packages that the nouns share, from the bottom up: each may
+// import those before it. Every other package in the folder is a noun.
 var commandHelpers = []string{"setting", "cli", "apidata", "outputdir", "specfile", "sites", "runstart", "allocate", "daemonlink", "jobgateway", "schedulergen", "logfile"}
 
-// TestCommandImports makes sure that the commands of a noun know none of another one.
+// TestCommandImports checks that no noun's commands import those of another.
 func TestCommandImports(t *testing.T) {
 	for _, p := range packages(t) {
 		for _, problem := range commandImportProblems(p) {
@@ -40,7 +40,7 @@ func commandImportProblems(p goPackage) (problems []string) {
 	return problems
 }
 
-// TestCommandImportProblems makes sure that the rule above can fail.
+// TestCommandImportProblems checks that the rule above can fail.
 func TestCommandImportProblems(t *testing.T) {
 	for _, tc := range []struct {
 		from, imp string

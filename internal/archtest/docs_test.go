@@ -17,11 +17,10 @@ import (
 // an anchor, or an anchor on the same page.
 var link = regexp.MustCompile(`\]\(([^)#:\s]*)(?:#([^)\s]+))?\)`)
 
-// root is the top of the repository.
+// root is the root of the repository.
 const root = "../.."
 
-// TestLinks makes sure that every link leads to a file that exists, and to a heading
-// in it.
+// TestLinks checks that every link leads to a file that exists, and to a heading in it.
 func TestLinks(t *testing.T) {
 	pages := 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -92,16 +91,16 @@ func anchors(page string) (all []string) {
 	return all
 }
 
-// Parts of a row of "Where each decision lives" in ARCHITECTURE.md: a file or folder,
-// and the functions in it.
+// Parts of a row of "Where each decision lives" in ARCHITECTURE.md: a file or folder, and
+// the functions in it.
 var (
 	decisionFile = regexp.MustCompile("`([a-z_-]+(?:/[a-z_*-]+)+(?:\\.go)?)`")
 	decisionFunc = regexp.MustCompile("`(?:[A-Za-z]+\\.)?([A-Za-z]+)`")
 	impure       = regexp.MustCompile(`\btime\.(Now|Since|Until)\(|\brand\.|\bos\.|\bsql\.`)
 )
 
-// TestDecisionsLiveThere makes sure that the decisions that ARCHITECTURE.md lists are
-// where it says, and that those that it calls pure are.
+// TestDecisionsLiveThere checks that the decisions that ARCHITECTURE.md lists are where
+// it says, and that those that it calls pure are.
 func TestDecisionsLiveThere(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs/ARCHITECTURE.md"))
 	if err != nil {
@@ -123,7 +122,7 @@ func TestDecisionsLiveThere(t *testing.T) {
 		}
 		files := decisionFile.FindAllStringSubmatch(cells[2], -1)
 		if len(files) == 0 {
-			continue // the head of a table
+			continue // the header of a table
 		}
 		rows++
 		var code strings.Builder
@@ -158,7 +157,7 @@ func TestDecisionsLiveThere(t *testing.T) {
 	}
 }
 
-// TestDecisionIndex makes sure that the index of decisions lists each of them.
+// TestDecisionIndex checks that the index of decisions lists each of them.
 func TestDecisionIndex(t *testing.T) {
 	index, err := os.ReadFile(filepath.Join(root, "docs/adr/README.md"))
 	if err != nil {
@@ -175,7 +174,7 @@ func TestDecisionIndex(t *testing.T) {
 	}
 }
 
-// TestCausesAreExplained makes sure that users can look up each cause.
+// TestCausesAreExplained checks that users can look up each cause.
 func TestCausesAreExplained(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs/howto/failures-and-retries.md"))
 	if err != nil {

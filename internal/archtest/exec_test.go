@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// slurmPrograms are executed by package slurm alone, which bounds their time,
-// counts them and reads what they say.
+// slurmPrograms are executed only by package slurm, which limits their time, counts the
+// calls and parses the output.
 var slurmPrograms = []string{
 	"sbatch", "squeue", "sacct", "scancel", "scontrol", "sinfo", "sacctmgr", "srun", "salloc", "sstat", "sprio", "sdiag",
 }
@@ -49,7 +49,7 @@ func execProblems(s *source) (problems []string) {
 	return problems
 }
 
-// TestExecProblems makes sure that the rule above can fail.
+// TestExecProblems checks that the rule above can fail.
 func TestExecProblems(t *testing.T) {
 	for _, tc := range []struct {
 		src string

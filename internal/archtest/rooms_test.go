@@ -14,14 +14,16 @@ const maxFiles = 50
 // maxMethods is the limit for the methods of a type, without those in tests.
 const maxMethods = 40
 
-// largePackages have more files than the limit allows: so many at most. Who moves
-// files lowers the number, or takes it along to the new name; it never grows.
+// largePackages have more files than the limit allows, at most this many. If you move
+// files out, lower the number, or move it to the new name; it never grows.
 var largePackages = map[string]int{}
 
-// largeTypes have more methods than the limit allows: so many at most, and likewise.
+// largeTypes have more methods than the limit allows, at most this many. They never grow,
+// either.
 var largeTypes = map[string]int{}
 
-// TestRoomsAreSmall makes sure that no package has many files, and no type many methods.
+// TestRoomsAreSmall checks that no package has too many files, and no type too many
+// methods.
 func TestRoomsAreSmall(t *testing.T) {
 	files, methods := map[string]int{}, map[string]int{}
 	for _, s := range allSources(t) {
@@ -49,7 +51,7 @@ func methodsOf(file *ast.File) map[string]int {
 	return methods
 }
 
-// receiver is the name of the type of a receiver.
+// receiver returns the name of the type of a receiver.
 func receiver(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
@@ -86,7 +88,7 @@ func checkSizes(t *testing.T, of string, counts map[string]int, limit int, large
 	}
 }
 
-// TestMethodsOf makes sure that each way to write a receiver is counted.
+// TestMethodsOf checks that every way to write a receiver is counted.
 func TestMethodsOf(t *testing.T) {
 	src := "package a\n\nfunc (T) a() {}\nfunc (t *T) b() {}\nfunc (G[K]) a() {}\nfunc (g *G[K]) b() {}\nfunc (*H[K, V]) a() {}\nfunc f(T) {}\n"
 	file, err := parser.ParseFile(token.NewFileSet(), "a.go", src, parser.SkipObjectResolution)

@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// maxSize is the limit for a file of the repository, in bytes; the largest ones
-// are generated and have some hundred KiB.
+// maxSize is the limit for a file of the repository, in bytes. The largest ones are
+// generated and have some hundred KiB.
 const maxSize = 1 << 20
 
-// programs are how files begin that a compiler has made, by what they are.
+// programs are the first bytes of compiled programs, by kind.
 var programs = map[string]string{
 	"\x7fELF":          "a program or library of Linux",
 	"\xcf\xfa\xed\xfe": "a program or library of macOS",
@@ -26,7 +26,7 @@ var programs = map[string]string{
 	"!<arch>\n":        "an archive of object files",
 }
 
-// TestTrackedFiles makes sure that no built program and nothing large is committed.
+// TestTrackedFiles checks that no compiled program and no large file is committed.
 func TestTrackedFiles(t *testing.T) {
 	names := tracked(t, root)
 	if len(names) < 100 {
@@ -43,15 +43,15 @@ func TestTrackedFiles(t *testing.T) {
 	}
 }
 
-// tracked are the files of a folder that git has, or is to have with the next
-// commit. Without a work tree of git there are none to look at.
+// tracked returns the files of a folder that git tracks or that the next commit would
+// add. Without a git work tree there are none to check.
 func tracked(t *testing.T, dir string) []string {
 	t.Helper()
 	index, err := exec.Command("git", "-C", dir, "rev-parse", "--path-format=absolute", "--git-path", "index").CombinedOutput()
 	if err != nil {
 		t.Skipf("there is no git, or it knows no work tree here, so no tracked file was looked at: %v: %s", err, index)
 	}
-	// Go runs a test again that has passed if a file has changed that it had opened.
+	// The go command runs a passed test again if a file that it opened has changed.
 	if _, err := os.ReadFile(strings.TrimSuffix(string(index), "\n")); err != nil {
 		t.Fatal(err)
 	}
@@ -62,8 +62,8 @@ func tracked(t *testing.T, dir string) []string {
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })
 }
 
-// fileProblem says why a file has no place in the repository. One that is deleted
-// here has none, nor have links.
+// fileProblem says why a file does not belong in the repository. A file that was deleted
+// here is no problem, nor are links.
 func fileProblem(path string) (problem string, err error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -92,7 +92,7 @@ func fileProblem(path string) (problem string, err error) {
 	return "", nil
 }
 
-// TestTrackedFileProblems makes sure that the rules above can fail.
+// TestTrackedFileProblems checks that the rules above can fail.
 func TestTrackedFileProblems(t *testing.T) {
 	dir := t.TempDir()
 	for name, tc := range map[string]struct{ text, want string }{
@@ -113,7 +113,7 @@ func TestTrackedFileProblems(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, tc.want)
 		}
 	}
-	// A test binary that is added by force is found, before it is committed.
+	// A test binary that is added by force is found before it is committed.
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-f", "program", "script"}} {
 		if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
 			t.Skipf("git %v: %s, %v", args, out, err)

@@ -16,14 +16,15 @@ import (
 // slurmWords is the package that has Slurm's names for an end, and knows what they mean.
 const slurmWords = module + "/workflow/failure"
 
-// ends are the typed constants of package slurm for an end, which nobody else may ask for.
+// ends are the typed constants of package slurm for an end, which no other package may
+// compare with.
 var ends = []string{
 	"Completed", "Failed", "LaunchFailed", "ReconfigFail", "OutOfMemory", "Timeout", "Deadline", "NodeFail", "BootFail", "Preempted", "Requeued", "Cancelled",
 }
 
 // TestSlurmsWordsAreInOnePlace: one package has the names of Slurm's ends and decodes
-// them; one has the names of the other states. Nobody writes a name again, nobody else
-// asks for an end by its name, and nobody else builds the evidence.
+// them; one has the names of the other states. No other package repeats a name, compares
+// with the name of an end, or builds the evidence.
 func TestSlurmsWordsAreInOnePlace(t *testing.T) { checkProduct(t, wordProblems) }
 
 func wordProblems(s *source) (problems []string) {
@@ -61,7 +62,7 @@ func wordProblems(s *source) (problems []string) {
 
 func isEnd(s slurm.State) bool { return s.Over() || s == failure.Requeued || s == failure.Suspended }
 
-// TestWordProblems makes sure that the rule above can fail.
+// TestWordProblems checks that the rule above can fail.
 func TestWordProblems(t *testing.T) {
 	for _, tc := range []struct {
 		in, src string

@@ -12,14 +12,14 @@ import (
 // maxLines is the limit for a source file; most have 80 to 300 lines.
 const maxLines = 700
 
-// mayReadEnvironment lists the folders that may look at the environment or the
-// arguments; everybody else gets what it needs passed in.
+// mayReadEnvironment lists the folders that may read the environment or the arguments.
+// Everything else gets what it needs as parameters.
 var mayReadEnvironment = []string{"cmd", "bench"}
 
-// exceptions are uses of these that are no request to the program: a file's
+// exceptions are uses that do not concern the configuration of the program: a file's
 // suffix and what it may use.
 var exceptions = map[string]string{
-	"/runner/process/reaper.go": "signal.Notify", // SIGCHLD, the kernel's word that a child died
+	"/runner/process/reaper.go": "signal.Notify", // SIGCHLD: the kernel reports that a child died
 }
 
 func TestSources(t *testing.T) {
@@ -30,7 +30,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// sourceProblems names each breach of the rules of one file.
+// sourceProblems names each violation of the rules in one file.
 func sourceProblems(s *source) (problems []string) {
 	if n := bytes.Count(s.src, []byte("\n")); n > maxLines && !ast.IsGenerated(s.file) {
 		problems = append(problems, fmt.Sprintf("%s has %d lines, the limit is %d", s.path, n, maxLines))
@@ -72,7 +72,7 @@ func excepted(path, use string) bool {
 	return false
 }
 
-// TestSourceProblems makes sure that the rules above can fail.
+// TestSourceProblems checks that the rules above can fail.
 func TestSourceProblems(t *testing.T) {
 	long := "package a\n" + strings.Repeat("\n", maxLines)
 	for _, tc := range []struct {

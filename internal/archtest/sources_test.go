@@ -29,7 +29,7 @@ func parse(in, path string, src []byte) (*source, error) {
 	return s, err
 }
 
-// snippet is a file of a package that declares a variable with a value, for tests of
+// snippet returns a file of a package that declares a variable with a value, for tests of
 // the rules.
 func snippet(t *testing.T, in, path, value string) *source {
 	t.Helper()
@@ -42,7 +42,7 @@ func snippet(t *testing.T, in, path, value string) *source {
 
 func (s *source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
 
-// at is where a node stands.
+// at returns the position of a node.
 func (s *source) at(n ast.Node) token.Position { return s.fset.Position(n.Pos()) }
 
 // parsed are the Go files of this module, each parsed once for all tests.
@@ -68,7 +68,7 @@ var parsed = sync.OnceValues(func() (all []*source, err error) {
 	return all, nil
 })
 
-// allSources are the Go files of this module.
+// allSources returns the Go files of this module.
 func allSources(t *testing.T) []*source {
 	t.Helper()
 	all, err := parsed()
@@ -78,7 +78,7 @@ func allSources(t *testing.T) []*source {
 	return all
 }
 
-// checkProduct reports the problems that a rule finds in the files that are no tests.
+// checkProduct reports the problems that a rule finds in files that are not tests.
 func checkProduct(t *testing.T, rule func(*source) []string) {
 	t.Helper()
 	for _, s := range allSources(t) {

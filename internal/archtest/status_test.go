@@ -11,22 +11,22 @@ import (
 	"testing"
 )
 
-// bareStatus matches SQL that compares a status with a number, or assigns one.
-// The store renders typed constants instead: `status = {ready}`.
+// bareStatus matches SQL that compares a status with a number, or assigns one. The store
+// inserts typed constants instead: `status = {ready}`.
 var bareStatus = regexp.MustCompile(`(?i)\bstatus\s*(?:(?:=|==|!=|<>|<=|>=|<|>|\bIS(?:\s+NOT)?)\s*\d` +
 	`|\b(?:NOT\s+)?IN\s*\((?:\s*(?:\{\w+\}|\?\d*)\s*,)*\s*\d` +
 	`|\b(?:NOT\s+)?BETWEEN\s+(?:\d|\S+\s+AND\s+\d)` +
 	`|\bWHEN\s+\d)` +
 	`|(?:^|[^\w?])\d+\s*(?:=|!=|<>|<=|>=|<|>)\s*(?:\w+\.)?status\b`)
 
-// updateJob matches how a statement begins that changes jobs.
+// updateJob matches the beginning of a statement that changes jobs.
 var updateJob = regexp.MustCompile(`(?is)\bUPDATE\s+(?:OR\s+\w+\s+)?job\s+SET\s+(.*)`)
 
-// setsStatus matches the columns of such a statement, without brackets, if the status
-// is one.
+// setsStatus matches the columns of such a statement, without parentheses, if the status
+// is one of them.
 var setsStatus = regexp.MustCompile(`(?i)(?:^|,)\s*status\s*=`)
 
-// brackets matches brackets that have none in them.
+// brackets matches innermost parentheses.
 var brackets = regexp.MustCompile(`\([^()]*\)`)
 
 // columnsEnd matches what follows the columns of such a statement.
@@ -43,7 +43,7 @@ func writesStatus(text string) bool {
 		names, _, _ := strings.Cut(columns, ")")
 		return regexp.MustCompile(`\bstatus\b`).MatchString(names)
 	}
-	for next := ""; next != columns; { // from the inside
+	for next := ""; next != columns; { // from the inside out
 		next, columns = columns, brackets.ReplaceAllString(columns, "")
 	}
 	if at := columnsEnd.FindStringIndex(columns); at != nil {
@@ -52,12 +52,12 @@ func writesStatus(text string) bool {
 	return setsStatus.MatchString(columns)
 }
 
-// TestStatusesInSQLHaveNames makes sure that no statement has a status as a number, and
-// that those that change the status of jobs stand in one place. Tests may do both: they
+// TestStatusesInSQLHaveNames checks that no statement has a status as a number, and that
+// all statements that change the status of jobs are in one place. Tests may do both: they
 // are about the file as it is.
 func TestStatusesInSQLHaveNames(t *testing.T) { checkProduct(t, statusProblems) }
 
-// statusProblems names each text of a file that has a status as a number, or writes one
+// statusProblems names each string of a file that has a status as a number, or writes one
 // where it must not.
 func statusProblems(s *source) (problems []string) {
 	in := filepath.Base(filepath.Dir(s.path))
@@ -78,8 +78,8 @@ func statusProblems(s *source) (problems []string) {
 	return problems
 }
 
-// textOf is the text of an expression of string literals and what is put between
-// them, which stands there as $; false if it is no such expression.
+// textOf returns the text of an expression of string literals, with $ for what is
+// inserted between them; false if it is not such an expression.
 func textOf(n ast.Node) (string, bool) {
 	switch e := n.(type) {
 	case *ast.ParenExpr:
@@ -107,7 +107,7 @@ func textOf(n ast.Node) (string, bool) {
 	return "", false
 }
 
-// TestStatusProblems makes sure that the rule above can fail.
+// TestStatusProblems checks that the rule above can fail.
 func TestStatusProblems(t *testing.T) {
 	for _, tc := range []struct {
 		src string
@@ -140,7 +140,7 @@ func TestStatusProblems(t *testing.T) {
 		{"`UPDATE job SET (phase, status) = (?, ?)`", true},
 		{"`UPDATE job SET phase = ? WHERE status = ?`", false},
 		{"`UPDATE job SET phase = iif(status = ?, 1, 0)`", false},
-		{"`UPDATE job SET phase = (SELECT 1, status = 1 FROM (SELECT 2))`", true}, // for its number
+		{"`UPDATE job SET phase = (SELECT 1, status = 1 FROM (SELECT 2))`", true}, // because of its number
 		{"`UPDATE task SET status = ?`", false},
 		{"`UPDATE job_count SET n = 1, status = ?`", false},
 	} {
@@ -150,7 +150,7 @@ func TestStatusProblems(t *testing.T) {
 	}
 }
 
-// TestTransitionsAreInPlace makes sure that what the rule excepts is in its place.
+// TestTransitionsAreInPlace checks that the exceptions of the rule are where it says.
 func TestTransitionsAreInPlace(t *testing.T) {
 	for path, bad := range map[string]bool{
 		"/src/store/core/transition.go": false, "/src/store/engine/transition_gate.go": false, "/src/store/engine/gate.go": true,

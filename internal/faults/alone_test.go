@@ -23,8 +23,8 @@ func TestControllerAway(t *testing.T) {
 	w.expectOneAttempt(id)
 }
 
-// TestAccountingDown: slurmdbd is down throughout, while the allocation is
-// preempted and its jobs need another one.
+// TestAccountingDown: slurmdbd is down throughout, while the allocation is preempted and
+// its jobs need another one.
 func TestAccountingDown(t *testing.T) {
 	real := slurmtest.UseRealAlone(t)
 	real.Stop(t, "slurmdbd")
@@ -35,7 +35,7 @@ func TestAccountingDown(t *testing.T) {
 	w.settle(id, nil)
 }
 
-// TestNodeFails: the daemon of a node dies, and Slurm takes the node for down.
+// TestNodeFails: the slurmd of a node dies, and Slurm marks the node as down.
 func TestNodeFails(t *testing.T) {
 	real := slurmtest.UseRealAlone(t)
 	w := newWorld(t, real)

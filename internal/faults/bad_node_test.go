@@ -7,8 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// TestNodeLaunchesNothing: on one node no step can be started. Its jobs are done
-// on another.
+// TestNodeLaunchesNothing: no step can be started on one node. Its jobs run on another.
 func TestNodeLaunchesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
@@ -30,13 +29,13 @@ if [ "$SLURMD_NODENAME" = "$(<"DIR/bad")" ]; then echo 'srun: error: Unable to c
 	t.Logf("nothing could be launched on %s", bad)
 }
 
-// TestNodesWithoutFolder: three of four nodes do not see the folder of the
-// workflow, so that allocations fail there before they have a runner.
+// TestNodesWithoutFolder: three of four nodes do not see the workflow's folder, so
+// allocations fail there before they have a runner.
 func TestNodesWithoutFolder(t *testing.T) {
 	real := slurmtest.UseRealAlone(t)
 	w := newWorld(t, real)
 	real.Hide(t, w.dir, "n1", "n2", "n3")
-	real.Stop(t, "n4") // Slurm prefers nodes that were not started anew
+	real.Stop(t, "n4") // Slurm prefers nodes that have not restarted
 	real.Start(t, "n4")
 	id := w.submit(shape("debug", "", 10*time.Minute) + sweep(4, 3, ""))
 	w.settle(id, nil)

@@ -8,7 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// TestCanceledByUser: who cancels an allocation by hand wants its jobs to stop;
+// TestCanceledByUser: a user who cancels an allocation by hand wants its jobs to stop;
 // the others get another allocation.
 func TestCanceledByUser(t *testing.T) {
 	t.Parallel()
@@ -40,7 +40,7 @@ func (w *world) scancel(by *slurm.Client, node, cause, text string) {
 	w.expectWhy(id, stopped[0], cause)
 }
 
-// TestCancelCommand: after a cancel of ours nothing of the workflow is left.
+// TestCancelCommand: after `cancel`, nothing of the workflow is left.
 func TestCancelCommand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))

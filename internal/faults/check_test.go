@@ -22,7 +22,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// collect reads a list of the daemon; while the daemon is away it is empty.
+// collect reads a list of the daemon; it is empty while the daemon is down.
 func collect[T any](all iter.Seq2[T, error]) []T {
 	items, err := client.Collect(all)
 	if err != nil {
@@ -35,7 +35,7 @@ func (w *world) jobs(id int64) []api.Job {
 	return collect(w.client.Jobs.List(context.WithoutCancel(w.t.Context()), client.JobFilter{WorkflowID: id}))
 }
 
-// allJobs are the jobs of a workflow when its daemon answers, and there are some.
+// allJobs returns the jobs of a workflow once its daemon answers and there are some.
 func (w *world) allJobs(id int64) []api.Job {
 	w.t.Helper()
 	jobs := w.jobs(id)
@@ -49,7 +49,8 @@ func (w *world) allocations(id int64) []api.Allocation {
 	return collect(w.client.Allocations.List(context.WithoutCancel(w.t.Context()), client.AllocationFilter{WorkflowID: id}))
 }
 
-// stand is where jobs and allocations of a workflow stand, for people.
+// stand describes the state of the jobs and allocations of a workflow for failure
+// messages.
 func (w *world) stand(id int64) string {
 	var b strings.Builder
 	for _, j := range w.jobs(id) {
@@ -73,7 +74,7 @@ func (w *world) allocation(id int64) *api.Allocation {
 	return a
 }
 
-// running are the jobs that have said that they run, and not that they ended.
+// running returns the jobs that have reported their start but not their end.
 func (w *world) running() (names []string) {
 	for _, line := range w.lines("journal") {
 		f := strings.Fields(line)
@@ -85,14 +86,14 @@ func (w *world) running() (names []string) {
 	return names
 }
 
-// pass lets a time go by in which something lasts.
+// pass waits for a time during which a fault lasts.
 func (w *world) pass(d time.Duration, what string) {
 	w.t.Helper()
 	began := time.Now()
 	w.eventually(d+time.Minute, what, func() bool { return time.Since(began) >= d })
 }
 
-// untilRunning waits until so many jobs run, and returns the allocation of them.
+// untilRunning waits until n jobs run, and returns their allocation.
 func (w *world) untilRunning(id int64, n int) api.Allocation {
 	w.t.Helper()
 	w.eventually(patience, fmt.Sprintf("%d jobs run", n), func() bool {
@@ -112,9 +113,9 @@ func (w *world) untilRunning(id int64, n int) api.Allocation {
 	return live[0]
 }
 
-// settle waits until a workflow has ended and its allocations have gone, and
-// checks what must hold then. The jobs must have the wanted statuses, by their
-// names; all others must be completed.
+// settle waits until a workflow has ended and its allocations are gone, and checks what
+// must hold then. The jobs must have the wanted statuses, by their names; all others must
+// be completed.
 func (w *world) settle(id int64, want map[string]string) {
 	w.t.Helper()
 	w.eventually(patience, "all jobs end", func() bool {
@@ -127,8 +128,8 @@ func (w *world) settle(id int64, want map[string]string) {
 	w.checkJobs(id, want)
 }
 
-// settleAllocations waits until the allocations of a workflow have gone, and
-// checks what must hold then for any workflow.
+// settleAllocations waits until the allocations of a workflow are gone, and checks what
+// must hold then for any workflow.
 func (w *world) settleAllocations(id int64) {
 	w.t.Helper()
 	w.eventually(patience, "all allocations end", func() bool {
@@ -151,8 +152,7 @@ func (w *world) settleAllocations(id int64) {
 	}
 }
 
-// checkJobs: each job has exactly one final record, and the status that it
-// should have.
+// checkJobs checks that each job has exactly one final record, and the wanted status.
 func (w *world) checkJobs(id int64, want map[string]string) {
 	w.t.Helper()
 	results := collect(w.client.Results.List(w.t.Context(), client.ResultFilter{WorkflowID: id, AllRuns: true}))
@@ -180,7 +180,7 @@ func (w *world) checkJobs(id int64, want map[string]string) {
 	}
 }
 
-// why is what `why` says of a job.
+// why returns what `why` prints about a job.
 func (w *world) why(job int64) string {
 	e, err := w.client.Jobs.Why(w.t.Context(), job)
 	if err != nil {
@@ -189,7 +189,7 @@ func (w *world) why(job int64) string {
 	return e.String()
 }
 
-// expectWhy checks what `why` says of a job, by its name.
+// expectWhy checks what `why` prints about a job, by its name.
 func (w *world) expectWhy(id int64, name string, parts ...string) {
 	w.t.Helper()
 	for _, j := range w.jobs(id) {
@@ -207,7 +207,7 @@ func (w *world) expectWhy(id int64, name string, parts ...string) {
 	w.t.Errorf("there is no job %s", name)
 }
 
-// checkJournal: nothing ran twice at the same time, and no attempt twice.
+// checkJournal checks that no job ran twice at the same time, and no attempt twice.
 func (w *world) checkJournal() {
 	w.t.Helper()
 	begun := map[string]int{}
@@ -241,8 +241,8 @@ func (w *world) checkJournal() {
 	}
 }
 
-// processes are the commands of processes that were started for this world,
-// besides the daemon.
+// processes returns the command lines of processes that were started for this world,
+// except the daemon.
 func (w *world) processes() map[int]string {
 	found := map[int]string{}
 	entries, _ := filepath.Glob("/proc/[0-9]*")
@@ -260,7 +260,7 @@ func (w *world) processes() map[int]string {
 	return found
 }
 
-// checkGone: no process and no Slurm job of ours is left.
+// checkGone checks that no process and no Slurm job of this world is left.
 func (w *world) checkGone() {
 	w.t.Helper()
 	var left map[int]string
@@ -273,8 +273,8 @@ func (w *world) checkGone() {
 	deadline := time.Now().Add(20 * time.Second)
 	w.eventually(30*time.Second, "the processes are looked for", func() bool {
 		left = w.processes()
-		// Slurm's programs may be under way at any time; a batch script that is
-		// not a runner is that of the daemon.
+		// Slurm's programs may be running at any time; a batch script that is not a
+		// runner belongs to the daemon.
 		maps.DeleteFunc(left, func(_ int, cmd string) bool {
 			return strings.Contains(cmd, w.path("bin")) || strings.HasPrefix(cmd, "/usr/bin/s") || strings.Contains(cmd, "/slurm_script")
 		})
@@ -285,12 +285,12 @@ func (w *world) checkGone() {
 	}
 }
 
-// usualCalls is how many calls a minute may have with the intervals of these
-// tests, in which something is always about to end: looks every 1.5 s, some with
-// one more question, and the first look at the site.
+// usualCalls is how many calls are allowed in a minute with the intervals of these tests,
+// in which something is always about to end: polls every 1.5 s, some with one more query,
+// and the first query of the site.
 const usualCalls = 60
 
-// checkCalls: Slurm was not asked more often than the intervals allow.
+// checkCalls checks that Slurm was not called more often than the intervals allow.
 func (w *world) checkCalls() {
 	w.t.Helper()
 	calls, counts, most := w.calls(), map[string]int{}, 0

@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// TestComment: squeue and scontrol show how far the workflow is.
+// TestComment: squeue and scontrol show the progress of the workflow.
 func TestComment(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))

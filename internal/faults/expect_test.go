@@ -19,7 +19,7 @@ func (w *world) admin(args ...string) {
 	}
 }
 
-// slurmState is the state of a Slurm job, empty if that is not known.
+// slurmState returns the state of a Slurm job, empty if it is unknown.
 func (w *world) slurmState(job int64) slurm.State {
 	queue, err := w.root.Queue(context.WithoutCancel(w.t.Context()), slurm.QueueQuery{IDs: []slurm.JobID{{Number: job}}})
 	if err != nil || len(queue.Jobs) == 0 {
@@ -36,7 +36,7 @@ func (w *world) expectCause(allocation int64, cause, text string) {
 	}
 }
 
-// expectOneAttempt: nothing had to be repeated.
+// expectOneAttempt checks that nothing had to be repeated.
 func (w *world) expectOneAttempt(id int64) {
 	w.t.Helper()
 	for _, j := range w.allJobs(id) {

@@ -10,7 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// TestOddFolder: names that a shell, Slurm or a batch script could take apart.
+// TestOddFolder: names that a shell, Slurm or a batch script could split.
 func TestOddFolder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))

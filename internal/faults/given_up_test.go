@@ -10,9 +10,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// TestRunnerContinuedTooLate: a runner is stopped, and so cut off from Slurm that
-// it lives on when its allocation is over. Its jobs are repeated; then it goes
-// on. What it says changes nothing, and what it left running is killed.
+// TestRunnerContinuedTooLate: a runner is stopped, and cut off from Slurm so that it
+// survives the end of its allocation. Its jobs are repeated; then it continues. Its
+// reports change nothing, and the processes that it left running are killed.
 func TestRunnerContinuedTooLate(t *testing.T) {
 	real := slurmtest.UseRealAlone(t)
 	w := newWorld(t, real)
@@ -40,7 +40,7 @@ func TestRunnerContinuedTooLate(t *testing.T) {
 	}
 }
 
-// secondAttempts are the jobs that have said that they run for the second time.
+// secondAttempts returns the jobs that have reported the start of a second attempt.
 func (w *world) secondAttempts() (names []string) {
 	for _, line := range w.lines("journal") {
 		if f := strings.Fields(line); f[0] == "start" && f[2] == "2" {

@@ -8,8 +8,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// TestHeartbeatTimeout: the runner of a job that is not to be silent for long is
-// stopped. Slurm ends what it runs before the job is given to another.
+// TestHeartbeatTimeout: the runner of a job with a heartbeat timeout is stopped. Slurm
+// ends what it runs before the job is given to another runner.
 func TestHeartbeatTimeout(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[string]string{"retry": "completed", "fail": "failed"} {

@@ -9,10 +9,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// TestMaxFailures and TestPause: a job fails, and the claims of the workflow are held,
-// while an allocation works and another waits. Nothing is asked for until
-// somebody, or the time, lifts that. What lasts until somebody comes keeps no
-// allocation waiting.
+// TestMaxFailures and TestPause: a job fails, and the claims of the workflow are held
+// while one allocation works and another waits. Nothing is requested until somebody
+// releases them, or the time is over. No allocation is kept waiting by a hold that only a
+// person can release.
 func TestMaxFailures(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
@@ -38,7 +38,7 @@ func TestPause(t *testing.T) {
 	w.eventually(time.Minute, "the runner that was there leaves", func() bool {
 		return hasAllocation(w.allocations(id), func(a api.Allocation) bool { return a.State == "ended" })
 	})
-	begun := w.begun("") // with what had been taken ahead
+	begun := w.begun("") // including jobs claimed in advance
 	w.pass(10*time.Second, "claims are held")
 	if now := w.waiting(id); now.ID != waiting.ID {
 		t.Errorf("allocation %d waited, now allocation %d", waiting.ID, now.ID)
@@ -51,8 +51,8 @@ func TestPause(t *testing.T) {
 	w.expectSubmissions(3)
 }
 
-// holdClaims has a job of a workflow fail while one more allocation waits, and
-// returns when that has its claims held.
+// holdClaims has a job of a workflow fail while one more allocation waits, and returns
+// when the claims are held because of that.
 func (w *world) holdClaims(policy string) int64 {
 	w.t.Helper()
 	id := w.submit(policy + twoPlaces + `
@@ -67,7 +67,7 @@ jobs:
 	return id
 }
 
-// waiting is the allocation that waits.
+// waiting returns the waiting allocation.
 func (w *world) waiting(id int64) (waiting api.Allocation) {
 	w.t.Helper()
 	w.eventually(time.Minute, "an allocation waits", func() bool {
@@ -79,7 +79,7 @@ func (w *world) waiting(id int64) (waiting api.Allocation) {
 	return waiting
 }
 
-// finishHeld lets the allocation start that waits, and the workflow end.
+// finishHeld lets the waiting allocation start, and the workflow end.
 func (w *world) finishHeld(id int64) {
 	w.t.Helper()
 	w.eventually(time.Minute, "the claims are released", func() bool { return len(w.events(id, workflow.EventClaimsReleased)) > 0 })

@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// runner is the process of a world's only runner.
+// runner returns the process of a world's only runner.
 func (w *world) runner() int {
 	w.t.Helper()
 	for pid, command := range w.processes() {
@@ -40,8 +40,8 @@ func TestRunnerKilled(t *testing.T) {
 	w.expectAttempts(id, "lost")
 }
 
-// TestRunnerStopped: a runner that is stopped for longer than its lease says
-// nothing, so its allocation is canceled; what it had is done elsewhere.
+// TestRunnerStopped: a runner is stopped for longer than its lease, so its allocation is
+// canceled and its jobs run elsewhere.
 func TestRunnerStopped(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
@@ -52,8 +52,8 @@ func TestRunnerStopped(t *testing.T) {
 	w.expectCause(a.ID, "canceled", "silent")
 }
 
-// TestRunnerContinued: a runner that is stopped for a while and goes on before
-// anybody gives it up loses nothing.
+// TestRunnerContinued: a runner that is stopped for a while and continues before anybody
+// considers it dead loses nothing.
 func TestRunnerContinued(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t), "heartbeat_timeout_secs=600")
@@ -73,7 +73,7 @@ func TestDaemonKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
 	const kills = 20
-	w.mostCalls = usualCalls + 3*kills // each daemon looks at what Slurm is like
+	w.mostCalls = usualCalls + 3*kills // each daemon queries what the cluster offers
 	id := w.submit(shape("debug", "n3", 10*time.Minute) + sweep(60, 2, ""))
 	w.untilRunning(id, 1)
 	for range kills {
@@ -86,8 +86,8 @@ func TestDaemonKilled(t *testing.T) {
 	w.expectOneAttempt(id)
 }
 
-// TestDaemonAway: jobs end while there is no daemon for two minutes; the runner
-// keeps what it knows.
+// TestDaemonAway: jobs end while the daemon is down for two minutes; the runner keeps
+// their reports.
 func TestDaemonAway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
@@ -103,7 +103,7 @@ func TestDaemonAway(t *testing.T) {
 	w.expectOneAttempt(id)
 }
 
-// TestDaemonAwayAcrossTheEnd: the allocation ends while there is no daemon.
+// TestDaemonAwayAcrossTheEnd: the allocation ends while the daemon is down.
 func TestDaemonAwayAcrossTheEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
@@ -116,7 +116,7 @@ func TestDaemonAwayAcrossTheEnd(t *testing.T) {
 	w.expectOneAttempt(id)
 }
 
-// TestDaemonAndRunnerKilled: the runner dies while there is no daemon.
+// TestDaemonAndRunnerKilled: the runner dies while the daemon is down.
 func TestDaemonAndRunnerKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
@@ -130,7 +130,7 @@ func TestDaemonAndRunnerKilled(t *testing.T) {
 	w.expectCause(a.ID, "failed", "FAILED")
 }
 
-// ended is how many jobs have said that they end.
+// ended returns how many jobs have reported their end.
 func (w *world) ended() (n int) {
 	for _, line := range w.lines("journal") {
 		if strings.HasPrefix(line, "end ") {

@@ -7,8 +7,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// overdue is a job that does not keep to its time limit, and ignores the signal
-// that says so, beside one that does.
+// overdue is a job that exceeds its time limit and ignores the signal at its end, beside
+// one that does not.
 const overdue = `compute_node_wait_for_new_jobs_seconds: 0
 resource_requirements: [{name: small, num_cpus: 1, memory: 100m, runtime: PT30S}]
 jobs:
@@ -27,7 +27,7 @@ func TestTimeLimitSteps(t *testing.T) {
 	newWorld(t, slurmtest.UseReal(t)).timeLimit("slurm")
 }
 
-// timeLimit runs a job that is ended for its time.
+// timeLimit runs a job that is ended because of its time limit.
 func (w *world) timeLimit(mode string) {
 	id := w.submit("execution_config: {mode: " + mode + "}\n" + shape("debug", "", 10*time.Minute) + overdue)
 	w.settle(id, map[string]string{"slow": "terminated"})
@@ -35,8 +35,8 @@ func (w *world) timeLimit(mode string) {
 	w.expectWhy(id, "slow", "timeout")
 }
 
-// TestShortWalltimes: allocations that are shorter than the margins that are
-// usual, and than Slurm's least of one minute.
+// TestShortWalltimes: allocations that are shorter than the usual margins, and than
+// Slurm's minimum of one minute.
 func TestShortWalltimes(t *testing.T) {
 	t.Parallel()
 	for name, walltime := range map[string]time.Duration{"Minute": time.Minute, "HalfAMinute": 30 * time.Second} {

@@ -1,7 +1,7 @@
-// Package faults has tests that break a real Slurm cluster, its programs, the
-// daemon, runners and jobs while workflows run, and look afterwards whether
-// everything was done once, is accounted for, and nothing is left. The tests use
-// the program as its users do. docs/faults.md says what was seen.
+// Package faults has tests that break a real Slurm cluster, its programs, the daemon,
+// runners and jobs while workflows run. Afterwards they check that everything was done
+// once and is accounted for, and that nothing is left. The tests use the program as its
+// users do. docs/faults.md describes the results.
 package faults
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// sideBySide is how many tests run at a time: they mostly wait.
+// sideBySide is the number of tests that run at a time: they mostly wait.
 const sideBySide = "6"
 
 func TestMain(m *testing.M) {

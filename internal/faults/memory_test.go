@@ -9,8 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// hog is a job that needs more memory than its allocation has, beside one that
-// does not.
+// hog is a job that needs more memory than its allocation has, beside one that does not.
 const hog = `compute_node_wait_for_new_jobs_seconds: 0
 resource_requirements: [{name: small, num_cpus: 1, memory: 100m, runtime: PT30S}]
 jobs:
@@ -24,7 +23,7 @@ func TestOutOfMemoryDirect(t *testing.T) { outOfMemory(t, "direct") }
 
 func TestOutOfMemorySteps(t *testing.T) { outOfMemory(t, "slurm") }
 
-// memoryLimited is the real cluster, where it can limit the memory of jobs.
+// memoryLimited returns the real cluster if it can limit the memory of jobs.
 func memoryLimited(t *testing.T) *slurmtest.Real {
 	t.Helper()
 	real := slurmtest.UseReal(t)
@@ -44,8 +43,8 @@ func outOfMemory(t *testing.T, mode string) {
 	w.expectNoDoubt(id)
 }
 
-// TestHiddenOutOfMemory: the kernel kills a child of a job, whose shell exits with 0 all
-// the same, while another job is alive beside it.
+// TestHiddenOutOfMemory: the kernel kills a child of a job whose shell exits with 0
+// nevertheless, while another job runs beside it.
 func TestHiddenOutOfMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memoryLimited(t))
@@ -57,7 +56,7 @@ func TestHiddenOutOfMemory(t *testing.T) {
 	w.expectNoDoubt(id)
 }
 
-// expectNoDoubt: it is known whose processes the kernel killed.
+// expectNoDoubt checks that it is known whose processes the kernel killed.
 func (w *world) expectNoDoubt(id int64) {
 	w.t.Helper()
 	if n := len(w.events(id, workflow.EventOOMDoubtful)); n != 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// TestAccountingFails: sacct fails throughout, while the allocation is canceled
-// from outside and jobs need another one.
+// TestAccountingFails: sacct fails throughout, while the allocation is canceled from
+// outside and jobs need another one.
 func TestAccountingFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
@@ -19,8 +19,8 @@ func TestAccountingFails(t *testing.T) {
 	w.settle(id, nil)
 }
 
-// TestProgramsFail: all programs of Slurm fail for a while, with garbage, with
-// nothing, and with errors; a running allocation is not taken for gone.
+// TestProgramsFail: all programs of Slurm fail for a while, with garbage, with nothing,
+// and with errors; a running allocation is not considered gone.
 func TestProgramsFail(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))

@@ -12,8 +12,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// elsewhere is a call of the program by the user on another login node: one with
-// the same files and another name.
+// elsewhere is a call of the program by the user on another login node, which has the
+// same files and another name.
 func (w *world) elsewhere(host string, args ...string) *exec.Cmd {
 	script := fmt.Sprintf(`hostname %s && exec setpriv --reuid=%d --regid=%d --clear-groups "$0" "$@"`, host, w.owner.Uid, w.owner.Gid)
 	cmd := exec.Command("unshare", append([]string{"--uts", "sh", "-c", script, w.program}, args...)...)
@@ -21,8 +21,8 @@ func (w *world) elsewhere(host string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestSecondLoginNode: the user works on two login nodes. There is one daemon,
-// which both find, and when its node is gone another takes its place.
+// TestSecondLoginNode: the user works on two login nodes. There is one daemon, which both
+// find, and when its node is gone another one takes over.
 func TestSecondLoginNode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
@@ -64,8 +64,8 @@ func TestSecondLoginNode(t *testing.T) {
 	}
 }
 
-// TestDaemonStopped: the daemon is stopped in an orderly way while jobs run, and
-// started again; its runners find it.
+// TestDaemonStopped: the daemon is stopped in an orderly way while jobs run, and started
+// again; its runners find it.
 func TestDaemonStopped(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
@@ -101,8 +101,8 @@ func TestLogout(t *testing.T) {
 	w.findDaemon(func(e server.Endpoint) bool { return e.PID == w.endpoint.PID })
 }
 
-// TestDaemonInAllocation: the daemon runs in a job of Slurm. Its time is over
-// before that of the workflow, and Slurm starts it again.
+// TestDaemonInAllocation: the daemon runs in a Slurm job. Its time is over before that of
+// the workflow, and Slurm starts it again.
 func TestDaemonInAllocation(t *testing.T) {
 	t.Parallel()
 	w := newWorldWithoutDaemon(t, slurmtest.UseReal(t))

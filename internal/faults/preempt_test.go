@@ -12,9 +12,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// shape describes allocations of two CPUs of a node. In partitions whose jobs
-// are preempted they have so much of its memory that a preemptor has no other
-// choice. Without a node, Slurm chooses: what is repeated may have to avoid one.
+// shape describes allocations of two CPUs of a node. In partitions whose jobs can be
+// preempted they use so much of its memory that the preempting job has no other choice.
+// Without a node, Slurm chooses: repeated jobs may have to avoid one.
 func shape(partition, node string, walltime time.Duration) string {
 	memory := "700M"
 	if partition != "debug" {
@@ -28,8 +28,7 @@ func shape(partition, node string, walltime time.Duration) string {
 		partition, memory, slurm.FormatDuration(walltime), extra)
 }
 
-// sweep is n jobs that run for so many seconds, and what they do when told to
-// end.
+// sweep is n jobs that run for so many seconds, and what they do when told to end.
 func sweep(n, seconds int, manner string) string {
 	return fmt.Sprintf(`resource_requirements: [{name: small, num_cpus: 1, memory: 100m, runtime: PT%dS}]
 compute_node_wait_for_new_jobs_seconds: 0
@@ -39,7 +38,7 @@ actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_ag
 `, seconds, n, seconds, manner)
 }
 
-// preempt has a job of higher priority take a node for so many seconds.
+// preempt has a job of higher priority occupy a node for so many seconds.
 func (w *world) preempt(node string, seconds int) slurm.JobID {
 	w.t.Helper()
 	job, err := w.user.Submit(w.t.Context(), slurm.Submission{Dir: w.dir, Script: []byte(fmt.Sprintf(
@@ -52,9 +51,9 @@ func (w *world) preempt(node string, seconds int) slurm.JobID {
 	return job.ID
 }
 
-// TestPreemptionByRequeue: the daemon looks so seldom that Slurm ends the runner
-// before it hears of its end, and starts it again later. No other allocation is
-// asked for, and what was repeated runs there.
+// TestPreemptionByRequeue: the daemon polls so rarely that Slurm ends the runner before
+// the daemon notices, and starts it again later. No other allocation is requested, and
+// the repeated jobs run there.
 func TestPreemptionByRequeue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t), "requeue=true", "poll_interval_secs=600")
@@ -70,8 +69,8 @@ func TestPreemptionByRequeue(t *testing.T) {
 	w.expectAttempts(id, "preempted")
 }
 
-// TestPreemptionWithAnActionAlone: what is asked for once, at the start, is asked
-// for again when it was preempted.
+// TestPreemptionWithAnActionAlone: an allocation that is requested once, at the start, is
+// requested again after a preemption.
 func TestPreemptionWithAnActionAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
@@ -86,9 +85,8 @@ func TestPreemptionWithAnActionAlone(t *testing.T) {
 	w.expectReplaced(id)
 }
 
-// TestPreemptionWithoutRequeue and TestPreemptionByCancel: the runner hears that
-// its end is near and leaves within the grace time; the daemon asks for another
-// allocation.
+// TestPreemptionWithoutRequeue and TestPreemptionByCancel: the runner learns that its end
+// is near and leaves within the grace time; the daemon requests another allocation.
 func TestPreemptionWithoutRequeue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
@@ -129,8 +127,7 @@ func TestPreemptionOfSteps(t *testing.T) {
 	w.expectAttempts(id, "preempted")
 }
 
-// TestPreemptionBeforeTheFirstClaim: the runner finds no daemon until it is
-// preempted.
+// TestPreemptionBeforeTheFirstClaim: the runner finds no daemon until it is preempted.
 func TestPreemptionBeforeTheFirstClaim(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
@@ -159,7 +156,7 @@ func hasAllocation(all []api.Allocation, is func(api.Allocation) bool) bool {
 	return false
 }
 
-// expectPreempted: an allocation was preempted.
+// expectPreempted checks that an allocation was preempted.
 func (w *world) expectPreempted(allocation int64) {
 	w.t.Helper()
 	if a := w.allocation(allocation); a.Cause != "preempted" {
@@ -167,8 +164,8 @@ func (w *world) expectPreempted(allocation int64) {
 	}
 }
 
-// expectReplaced: each allocation but the last was preempted, by this test or by jobs
-// of others, and was asked for again once.
+// expectReplaced checks that each allocation but the last was preempted, by this test or
+// by jobs of others, and was requested again once.
 func (w *world) expectReplaced(id int64) {
 	w.t.Helper()
 	all := w.allocations(id)
@@ -181,8 +178,8 @@ func (w *world) expectReplaced(id int64) {
 	w.expectSubmissions(len(all))
 }
 
-// expectAttempts: some job has an attempt that ended by a cause, and `why` says
-// so.
+// expectAttempts checks that some job has an attempt that ended by a cause, and that
+// `why` says so.
 func (w *world) expectAttempts(id int64, cause string) {
 	w.t.Helper()
 	for _, j := range w.allJobs(id) {

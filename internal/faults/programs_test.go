@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// programs are those of Slurm that stand in front of the real ones.
+// programs are Slurm's programs that have a wrapper in front of the real ones.
 var programs = []string{"sbatch", "squeue", "sacct", "scancel", "scontrol", "sinfo", "sacctmgr", "srun"}
 
 // wrapper counts the calls and carries out a fault, if there is one.
@@ -23,10 +23,10 @@ if [ -f "DIR/fault/$name" ]; then . "DIR/fault/$name"; fi
 exec "/usr/bin/$name" "$@"
 `
 
-// job is what all jobs run: it notes when it starts and ends, and holds a lock
-// as long as any of its processes lives. Its arguments are a duration, and what
-// it does when it is told to end. One that lingers goes on after the first
-// attempt's time is over, without the lock, as something that it left behind.
+// job is what all jobs run: it records its start and end, and holds a lock as long as any
+// of its processes lives. Its arguments are a duration, and what it does when it is told
+// to end. A job that lingers continues after the first attempt's time is over, without
+// the lock, like a process that it left behind.
 const job = `#!/bin/bash
 note() { printf '%s %s %s %s %s %s %s\n' "$1" "$TORC_JOB_NAME" "$TORC_ATTEMPT_ID" "$$" "$(date +%s.%N)" "${SLURM_JOB_ID:--}" "$TORC_JOB_ID" >>'DIR/journal'; }
 exec 8>>"DIR/lock/${TORC_JOB_NAME//\//-}"
@@ -61,8 +61,8 @@ func (w *world) writeScripts() {
 	w.write("token", strings.Repeat("f", 40), 0o600)
 }
 
-// fault has a program of Slurm run a piece of a shell script first, in which DIR
-// is the world's folder.
+// fault has a program of Slurm first run a piece of shell script, in which DIR is the
+// world's folder.
 func (w *world) fault(program, script string) {
 	w.write("fault/"+program, strings.ReplaceAll(script, "DIR", w.dir)+"\n", 0o644)
 }
@@ -74,8 +74,8 @@ func (w *world) mend(program string) {
 	}
 }
 
-// call is a call of a program of Slurm by the user's side: daemon and command
-// line. Those of runners in allocations are not counted.
+// call is a call of a Slurm program by the user's daemon or command line. Calls of
+// runners in allocations are not counted.
 type call struct {
 	at      time.Time
 	program string
@@ -96,8 +96,8 @@ func (w *world) calls() []call {
 	return all
 }
 
-// sbatchFailsOnce has the next sbatch time out, after or instead of making a
-// job; how it times out is a piece of a shell script.
+// sbatchFailsOnce has the next sbatch time out, after or instead of creating a job; a
+// piece of shell script says how it times out.
 func (w *world) sbatchFailsOnce(makes bool, how string) {
 	act := `cat >/dev/null`
 	if makes {

@@ -14,8 +14,8 @@ const (
 	hangs    = `exec sleep 1000`
 )
 
-// TestUnclearSubmission: sbatch fails in a way that does not say whether there
-// is a job. There is one: it is found and used.
+// TestUnclearSubmission: sbatch fails in a way that does not say whether there is a job.
+// There is one: it is found and used.
 func TestUnclearSubmission(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]string{"TimesOut": timesOut, "Hangs": hangs} {
@@ -37,7 +37,7 @@ func (w *world) unclearSubmission(how string) {
 	w.expectSubmissions(1)
 }
 
-// TestLostSubmission: the same, and there is no job: another is asked for.
+// TestLostSubmission: the same, but there is no job: another one is requested.
 func TestLostSubmission(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]string{"TimesOut": timesOut, "Hangs": hangs} {
@@ -59,8 +59,8 @@ func (w *world) lostSubmission(how string) {
 	}
 }
 
-// TestSubmitLimit: the account may have four jobs and run two of them. The limit
-// is waited for, and nothing is lost.
+// TestSubmitLimit: the account may have four jobs and run two of them. The daemon waits
+// for the limit, and nothing is lost.
 func TestSubmitLimit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
@@ -73,7 +73,7 @@ func TestSubmitLimit(t *testing.T) {
 	}
 }
 
-// TestInvalidAccount: a final no of Slurm is shown, not repeated for ever.
+// TestInvalidAccount: a permanent rejection by Slurm is shown, not retried forever.
 func TestInvalidAccount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
@@ -92,7 +92,7 @@ func TestInvalidTime(t *testing.T) {
 	w.refused(`account: research, partition: debug, walltime: "2-00:00:00"`, "time limit")
 }
 
-// refused submits what Slurm will not take.
+// refused submits what Slurm rejects.
 func (w *world) refused(scheduler, reason string) {
 	w.t.Helper()
 	spec := "slurm_schedulers: [{name: s, " + scheduler + ", mem: 300M, nodes: 1}]\n" + sweep(2, 3, "")

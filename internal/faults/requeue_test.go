@@ -8,8 +8,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// TestRequeueBeforeTheFirstClaim: the runner finds no daemon until Slurm ends it
-// to start it again; the second life does the work.
+// TestRequeueBeforeTheFirstClaim: the runner finds no daemon until Slurm ends it to
+// requeue it; the job's second start does the work.
 func TestRequeueBeforeTheFirstClaim(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t), "requeue=true")

@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// attempts are those of a job, by its name.
+// attempts returns the attempts of a job, by its name.
 func (w *world) attempts(id int64, name string) []api.Attempt {
 	w.t.Helper()
 	all := w.allJobs(id)
@@ -28,8 +28,8 @@ func (w *world) attempts(id int64, name string) []api.Attempt {
 	return attempts
 }
 
-// causes are how the attempts of a job ended, those in a row that are alike
-// with their number.
+// causes returns how the attempts of a job ended; consecutive ones that are alike are
+// counted.
 func (w *world) causes(id int64, name string) string {
 	var words []string
 	n := 0
@@ -42,15 +42,15 @@ func (w *world) causes(id int64, name string) string {
 	return strings.Join(words, ", ")
 }
 
-// timesPreempted is how often the job of TestPreemptedThenOutOfMemory is.
+// timesPreempted is how often the job of TestPreemptedThenOutOfMemory is preempted.
 const timesPreempted = 10
 
-// TestPreemptedThenOutOfMemory: what was taken from a job uses nothing of what it
-// has for its own failures.
+// TestPreemptedThenOutOfMemory: preemptions of a job use none of the retries that it has
+// for its own failures.
 func TestPreemptedThenOutOfMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memoryLimited(t))
-	w.mostCalls = usualCalls + 6*timesPreempted // another sbatch, and looks at what ended
+	w.mostCalls = usualCalls + 6*timesPreempted // another sbatch, and polls of what ended
 	id := w.submit("execution_config: {mode: slurm}\n" + shape("scavenge", "", 10*time.Minute) + fmt.Sprintf(`
 compute_node_wait_for_new_jobs_seconds: 0
 resource_requirements: [{name: small, num_cpus: 1, memory: 100m, runtime: PT5M}]
@@ -80,7 +80,7 @@ actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_ag
 // bothThere waits until jobs run on two nodes, for a minute at most.
 const bothThere = `touch "on-$SLURMD_NODENAME"; for ((k = 0; k < 600; k++)); do there=(on-*); ((${#there[@]} > 1)) && break; sleep 0.1; done; `
 
-// fussy is jobs that fail where the first of them ran, after some command.
+// fussy is jobs that fail on the node where the first of them ran, after some command.
 func fussy(first string) string {
 	return `
 compute_node_wait_for_new_jobs_seconds: 0
@@ -92,8 +92,8 @@ jobs: [{name: "job{i}", command: '` + first + `sleep 1; (set -C; echo "$SLURMD_N
 `
 }
 
-// expectAvoided: whatever failed on the bad node was done on another, at its
-// second attempt.
+// expectAvoided checks that everything that failed on the bad node ran on another one, as
+// its second attempt.
 func (w *world) expectAvoided(id int64) (bad string) {
 	w.t.Helper()
 	bad = w.lines("bad")[0]
@@ -113,8 +113,8 @@ func (w *world) expectAvoided(id int64) (bad string) {
 	return bad
 }
 
-// TestBadNodeLive: two allocations are there, on two nodes. What fails on the one
-// is done on the other, and no further one is asked for.
+// TestBadNodeLive: there are two allocations, on two nodes. What fails on one runs on the
+// other, and no further one is requested.
 func TestBadNodeLive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
@@ -131,8 +131,8 @@ actions:
 	w.expectSubmissions(2)
 }
 
-// TestBadNodeNew: the only allocation is on the bad node, and another is asked
-// for that is not.
+// TestBadNodeNew: the only allocation is on the bad node, and another one is requested
+// that is not.
 func TestBadNodeNew(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
@@ -149,8 +149,8 @@ func TestBadNodeNew(t *testing.T) {
 	}
 }
 
-// TestOutgrown: what needs more time gets it in a partition that allows it, and
-// what needs more than there is fails at once.
+// TestOutgrown: a job that needs more time gets it in a partition that allows it, and a
+// job that needs more than any partition allows fails at once.
 func TestOutgrown(t *testing.T) {
 	w := newWorldWithoutDaemon(t, slurmtest.UseRealAlone(t))
 	w.admin("create", "PartitionName=brief", "Nodes=ALL", "MaxTime=5", "PriorityTier=10", "PreemptMode=OFF")
@@ -194,8 +194,8 @@ jobs:
 	}
 }
 
-// TestRetriesAreStopped: in the midst of a storm of failures no more retries are
-// granted. The run ends with what is under way.
+// TestRetriesAreStopped: in the midst of many failures, retries are switched off. The run
+// ends with what is still running.
 func TestRetriesAreStopped(t *testing.T) {
 	t.Parallel()
 	const jobs = 200

@@ -10,9 +10,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// TestSiblingsDirect and TestSiblingsSteps: a job fails, and those that run beside
-// it, in two allocations, are ended; one of them ignores the signal that says so.
-// What is left fits one allocation, and the other is given back at once.
+// TestSiblingsDirect and TestSiblingsSteps: a job fails, and those that run beside it, in
+// two allocations, are ended; one of them ignores the signal. What remains fits one
+// allocation, and the other is released at once.
 func TestSiblingsDirect(t *testing.T) {
 	t.Parallel()
 	newWorld(t, slurmtest.UseReal(t)).siblings("{mode: direct, sigterm_lead_seconds: 3}")
@@ -37,7 +37,7 @@ jobs:
   - {name: rest, command: ./job.sh 42, depends_on: [bad], run_if: always, resource_requirements: small}
 actions: [{trigger_type: on_workflow_start, action_type: schedule_nodes, scheduler: s, scheduler_type: slurm, num_allocations: 2}]
 `)
-	w.untilRunning(id, 3) // and one that says nothing
+	w.untilRunning(id, 3) // and one that reports nothing
 	w.write("fail", "", 0o644)
 	w.settleFailed(id)
 	want := map[string]string{"bad": "failed", "polite": "canceled", "rude": "canceled", "other": "canceled", "behind": "canceled"}

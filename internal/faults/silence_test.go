@@ -8,9 +8,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// TestClientsFail and TestClientsHang: for a minute no program of Slurm does
-// anything for the daemon. A workflow that runs goes on, one that is submitted
-// meanwhile runs afterwards.
+// TestClientsFail and TestClientsHang: for a minute no program of Slurm does anything for
+// the daemon. A running workflow continues, and one that is submitted in the meantime
+// runs afterwards.
 func TestClientsFail(t *testing.T) {
 	t.Parallel()
 	newWorld(t, slurmtest.UseReal(t)).clients(`echo "$name: error: something is wrong" >&2; exit 1`)

@@ -19,7 +19,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// requirements are of jobs of one, two and three CPUs.
+// requirements are for jobs of one, two and three CPUs.
 const requirements = `resource_requirements:
   - {name: small, num_cpus: 1, memory: 100m, runtime: PT1M}
   - {name: wide, num_cpus: 2, memory: 100m, runtime: PT1M}
@@ -29,7 +29,7 @@ const requirements = `resource_requirements:
 // failsLate has a job fail when the test says so.
 const failsLate = `until [ -e fail ]; do sleep 0.2; done; exit 3`
 
-// compensation is the one of a workflow.
+// compensation returns the compensation of a workflow.
 func (w *world) compensation(id int64) (c stage.Compensation, ok bool) {
 	all, err := w.client.Workflows.Compensations(w.t.Context(), id)
 	if err != nil || len(all) != 1 {
@@ -38,9 +38,8 @@ func (w *world) compensation(id int64) (c stage.Compensation, ok bool) {
 	return all[0], true
 }
 
-// settleStages waits until a workflow has its verdict, and all of its stages have
-// ended; then it checks what settle does. A job without a wanted status must be
-// completed.
+// settleStages waits until a workflow has its verdict and all of its stages have ended;
+// then it checks what settle does. A job without a wanted status must be completed.
 func (w *world) settleStages(id int64, verdict workflow.EventType, want map[string]string) {
 	w.t.Helper()
 	w.eventually(patience, "all stages end", func() bool {
@@ -63,7 +62,7 @@ func (w *world) settleStages(id int64, verdict workflow.EventType, want map[stri
 	}
 }
 
-// order are the jobs that have said that they end, in that order.
+// order returns the jobs that have reported their end, in that order.
 func (w *world) order() (names []string) {
 	for _, line := range w.lines("journal") {
 		if f := strings.Fields(line); f[0] == "end" {
@@ -73,8 +72,8 @@ func (w *world) order() (names []string) {
 	return names
 }
 
-// TestStages: the jobs of each stage are of another size, so that each needs an
-// allocation that is asked for when its turn has come.
+// TestStages: the jobs of each stage have a different size, so that each stage needs an
+// allocation, which is requested when its turn has come.
 func TestStages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
@@ -119,7 +118,7 @@ jobs:
 	}
 }
 
-// slurmJobOf is the Slurm job in which a job has said that it runs.
+// slurmJobOf returns the Slurm job in which a job has reported that it runs.
 func (w *world) slurmJobOf(name string) (id int64) {
 	w.t.Helper()
 	for _, line := range w.lines("journal") {
@@ -144,7 +143,7 @@ func (w *world) readJSON(name string, into any) {
 	}
 }
 
-// events are those of a type.
+// events returns the events of a type.
 func (w *world) events(id int64, kind workflow.EventType) (all []api.Event) {
 	for _, e := range collect(w.client.Events.List(w.t.Context(), client.EventFilter{WorkflowID: id})) {
 		if e.EventType != nil && *e.EventType == string(kind) {
@@ -154,7 +153,7 @@ func (w *world) events(id int64, kind workflow.EventType) (all []api.Event) {
 	return all
 }
 
-// runnerIn is the process of the runner in a Slurm job.
+// runnerIn returns the process of the runner in a Slurm job.
 func (w *world) runnerIn(slurmJob int64) int {
 	w.t.Helper()
 	for pid, command := range w.processes() {
@@ -167,13 +166,13 @@ func (w *world) runnerIn(slurmJob int64) int {
 	return 0
 }
 
-// TestDaemonKilledBeforeCompensation: the run has failed, and what its jobs did is
-// to be undone when the last runner has confirmed that it has nothing of it any
-// more. Before it has, and again while the undo runs, the daemon is killed.
+// TestDaemonKilledBeforeCompensation: the run has failed, and its jobs are to be undone
+// once the last runner has confirmed that nothing of the run is left. The daemon is
+// killed before that confirmation, and again while the undo runs.
 func TestDaemonKilledBeforeCompensation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t), "heartbeat_timeout_secs=120")
-	w.mostCalls = usualCalls + 30 // two more daemons look at what Slurm is like
+	w.mostCalls = usualCalls + 30 // two more daemons query what the cluster offers
 	id := w.submit(requirements + `
 compute_node_wait_for_new_jobs_seconds: 60
 slurm_schedulers:
@@ -214,7 +213,7 @@ actions:
 	}
 }
 
-// begun is how many jobs have said that they run whose names begin so.
+// begun returns how many jobs whose names have a prefix have reported their start.
 func (w *world) begun(prefix string) (n int) {
 	for _, line := range w.lines("journal") {
 		if strings.HasPrefix(line, "start "+prefix) {
@@ -229,7 +228,7 @@ func (w *world) has(id int64, name, status string) bool {
 	return slices.ContainsFunc(w.jobs(id), func(j api.Job) bool { return j.Name == name && j.Status.String() == status })
 }
 
-// TestUndoPreempted: what undoes a job is taken its nodes. It is repeated, once
+// TestUndoPreempted: a job that undoes another one is preempted. It is repeated once
 // Slurm has ended it.
 func TestUndoPreempted(t *testing.T) {
 	t.Parallel()
@@ -264,7 +263,7 @@ actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_ag
 		})
 	}
 	w.settleStages(id, workflow.EventWorkflowFailed, map[string]string{"job": "failed"})
-	if got := w.causes(id, "undo/job"); !strings.HasSuffix(got, " preempted, 1 ok") { // other tests preempt there too
+	if got := w.causes(id, "undo/job"); !strings.HasSuffix(got, " preempted, 1 ok") { // other tests preempt there, too
 		t.Errorf("the attempts of the undo ended by %s", got)
 	}
 	if c, _ := w.compensation(id); c.State != stage.CompensationCompleted {

@@ -11,8 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// TestControllerAwayFromSteps: slurmctld is down for 40 s while jobs run as steps
-// and others are to be started. Those that it refuses to start wait: that is no
+// TestControllerAwayFromSteps: slurmctld is down for 40 s while jobs run as steps and
+// others are about to start. Those that it refuses to start wait, without using an
 // attempt.
 func TestControllerAwayFromSteps(t *testing.T) {
 	real := slurmtest.UseRealAlone(t)
@@ -34,9 +34,9 @@ func TestControllerAwayFromSteps(t *testing.T) {
 	}
 }
 
-// TestAllocationStartsWithoutDaemon: the allocation waits in the queue, the daemon
-// is killed, and comes back when the allocation has been running for a while. Its
-// runner has waited, and is there within seconds.
+// TestAllocationStartsWithoutDaemon: the allocation waits in the queue, the daemon is
+// killed, and returns when the allocation has been running for a while. Its runner has
+// waited, and reconnects within seconds.
 func TestAllocationStartsWithoutDaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))

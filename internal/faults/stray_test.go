@@ -11,7 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// strays counts the processes of a name, whatever their environment.
+// strays counts the processes with a name, whatever their environment.
 func strays(name string) (n int) {
 	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range paths {
@@ -22,9 +22,9 @@ func strays(name string) (n int) {
 	return n
 }
 
-// TestStrayOfAKilledRunner: a process that has left its session, cleared its
-// environment and lost its parent is known to its runner alone. When that is
-// killed, Slurm ends it.
+// TestStrayOfAKilledRunner: only its runner knows of a process that has left its session,
+// cleared its environment and lost its parent. When the runner is killed, Slurm ends the
+// process.
 func TestStrayOfAKilledRunner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))

@@ -10,15 +10,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// auto asks for allocations of the scheduler s.
+// auto requests allocations of the scheduler s.
 const auto = "actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_age: PT1S, max_submit_per_minute: 30}]\n"
 
 // held has Slurm hold the allocations until an administrator releases them.
 const held = `slurm_schedulers: [{name: s, account: research, partition: debug, mem: 300M, nodes: 1, walltime: "00:10:00", extra: --hold}]
 `
 
-// TestQueueTimeoutSaysWhy: jobs are not claimed, each workflow's for another
-// reason. Their alert says which.
+// TestQueueTimeoutSaysWhy: the jobs of several workflows are not claimed, each for a
+// different reason. The alerts say which.
 func TestQueueTimeoutSaysWhy(t *testing.T) {
 	t.Parallel()
 	const job = `
@@ -53,7 +53,8 @@ jobs: [{name: job, command: ./job.sh 1, resource_requirements: small, timeouts: 
 	})
 }
 
-// submitRefused creates a workflow that gets no allocation, which submit says.
+// submitRefused creates a workflow that gets no allocation, and checks that submit says
+// so.
 func (w *world) submitRefused(spec string) int64 {
 	w.t.Helper()
 	w.write("spec.yaml", "name: "+w.name()+"\n"+spec, 0o644)
@@ -63,7 +64,7 @@ func (w *world) submitRefused(spec string) int64 {
 	return 1
 }
 
-// alerts are the texts of the alerts of a workflow.
+// alerts returns the texts of the alerts of a workflow.
 func (w *world) alerts(id int64) string {
 	var b strings.Builder
 	for _, a := range collect(w.client.Alerts.List(w.t.Context(), id, client.Page{})) {
@@ -72,7 +73,7 @@ func (w *world) alerts(id int64) string {
 	return b.String()
 }
 
-// expectAlert waits until there is an alert, and checks what it says.
+// expectAlert waits until there is an alert, and checks its text.
 func (w *world) expectAlert(id int64, parts ...string) {
 	w.t.Helper()
 	w.eventually(time.Minute, "there is an alert", func() bool { return w.alerts(id) != "" })
@@ -84,8 +85,8 @@ func (w *world) expectAlert(id int64, parts ...string) {
 	}
 }
 
-// TestTotalTimeout: all the time of jobs is over. One runs, and is ended with its grace,
-// and one waits for an allocation, which is given back.
+// TestTotalTimeout: the total time of jobs is over. One runs, and is ended with its grace
+// time; one waits for an allocation, which is released.
 func TestTotalTimeout(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
@@ -112,8 +113,8 @@ actions:
   - {trigger_type: auto_schedule_on_ready_jobs, max_ready_age: PT1S, max_submit_per_minute: 30}
 `
 
-// TestDeadline: the time of a run is over. With fail it is given up; with stop_new
-// what runs goes on. The allocation that waits is given back.
+// TestDeadline: the time of a run is over. With fail it is aborted; with stop_new running
+// jobs continue. The waiting allocation is released.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	for policy, status := range map[string]string{"fail": "canceled", "stop_new": "completed"} {

@@ -13,16 +13,15 @@ import (
 const (
 	// patience is how long a workflow may take to end after its fault.
 	patience = 2 * time.Minute
-	// roomPatience is how long Slurm may have no room for what a test asks of
-	// it, because other tests use the nodes.
+	// roomPatience is how long Slurm may have no room for what a test requests, because
+	// other tests use the nodes.
 	roomPatience = 5 * time.Minute
-	// roomLook is how often Slurm is asked whether that is so.
+	// roomLook is the interval at which Slurm is asked whether that is so.
 	roomLook = 5 * time.Second
 )
 
-// eventually waits until a condition holds. The time in which Slurm has no room
-// for a job of the world does not count, and Slurm does not keep one waiting that
-// it has requeued.
+// eventually waits until a condition holds. Time in which Slurm has no room for a job of
+// the world does not count, and Slurm is made to start jobs that it has requeued.
 func (w *world) eventually(within time.Duration, what string, condition func() bool) {
 	w.t.Helper()
 	began := time.Now()
@@ -46,7 +45,7 @@ func (w *world) eventually(within time.Duration, what string, condition func() b
 	})
 }
 
-// pending are the Slurm jobs of the world that wait, none if Slurm does not say.
+// pending returns the world's Slurm jobs that wait, none if Slurm does not answer.
 func (w *world) pending() []slurm.Job {
 	queue, err := w.root.Queue(context.WithoutCancel(w.t.Context()), slurm.QueueQuery{User: slurmtest.TestUser})
 	if err != nil {
@@ -57,8 +56,8 @@ func (w *world) pending() []slurm.Job {
 	})
 }
 
-// startRequeued has Slurm start requeued jobs as soon as it can. It lets each wait
-// for two minutes, each time that a job of this test or of another preempts it.
+// startRequeued has Slurm start requeued jobs as soon as it can. Slurm would otherwise
+// have each wait for two minutes whenever a job of this test or of another preempts it.
 func (w *world) startRequeued(pending []slurm.Job) {
 	for _, j := range pending {
 		if j.Restarts > 0 && j.Reason == "BeginTime" {
@@ -67,8 +66,7 @@ func (w *world) startRequeued(pending []slurm.Job) {
 	}
 }
 
-// waitsForRoom reports whether a pending job waits only until others have left the
-// nodes.
+// waitsForRoom reports whether a pending job waits only until others have left the nodes.
 func waitsForRoom(j slurm.Job) bool {
 	return j.Reason == "Resources" || j.Reason == "Priority" || strings.HasPrefix(j.Reason, "Nodes required for job")
 }

@@ -20,8 +20,8 @@ actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_ag
 `, n, seconds, manner)
 }
 
-// TestWalltimeCheckpoint: jobs that save their state and end well when they are
-// told that the time is up are done.
+// TestWalltimeCheckpoint: jobs that save their state and exit successfully when they are
+// told that their time is over are completed.
 func TestWalltimeCheckpoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
@@ -38,8 +38,8 @@ func TestWalltimeCheckpoint(t *testing.T) {
 	}
 }
 
-// TestWalltimeIgnored: jobs that ignore the signal are killed before Slurm does
-// it, and reported.
+// TestWalltimeIgnored: jobs that ignore the signal are killed before Slurm kills them,
+// and are reported.
 func TestWalltimeIgnored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))

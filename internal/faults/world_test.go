@@ -23,16 +23,16 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// world is a user of the cluster with a folder, Slurm's programs, which can be
-// made to fail, and a daemon.
+// world is a user of the cluster with a folder, Slurm's programs, which can be made to
+// fail, and a daemon.
 type world struct {
 	t       *testing.T
 	real    *slurmtest.Real
 	dir     string
 	program string
 	owner   *syscall.Credential
-	root    *slurm.Client // what an administrator does
-	user    *slurm.Client // what the user does without us
+	root    *slurm.Client // acts as an administrator
+	user    *slurm.Client // acts as the user, without our program
 	began   time.Time
 
 	settings  map[string]string // of [server.slurm] in the configuration
@@ -42,7 +42,7 @@ type world struct {
 	endpoint  server.Endpoint
 }
 
-// quick are the intervals of the daemon in these tests.
+// quick returns the intervals of the daemon in these tests.
 func quick() map[string]string {
 	return map[string]string{
 		"poll_interval_secs": "3", "hurry_secs": "1.5", "least_secs": "1", "absent_secs": "3", "asked_for_secs": "10",
@@ -52,8 +52,7 @@ func quick() map[string]string {
 	}
 }
 
-// newWorld makes a world and starts its daemon; settings are laid over the
-// quick ones.
+// newWorld creates a world and starts its daemon; settings override the quick ones.
 func newWorld(t *testing.T, real *slurmtest.Real, settings ...string) *world {
 	t.Helper()
 	w := newWorldWithoutDaemon(t, real, settings...)
@@ -83,7 +82,7 @@ func newWorldWithoutDaemon(t *testing.T, real *slurmtest.Real, settings ...strin
 	return w
 }
 
-// path is a path in the world's folder.
+// path returns a path in the world's folder.
 func (w *world) path(parts ...string) string {
 	return filepath.Join(append([]string{w.dir}, parts...)...)
 }
@@ -126,7 +125,7 @@ func (w *world) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs a command of the program and returns what it wrote.
+// run runs a command of the program and returns its output.
 func (w *world) run(args ...string) string {
 	w.t.Helper()
 	cmd := w.command(args...)
@@ -139,8 +138,8 @@ func (w *world) run(args ...string) string {
 	return string(out)
 }
 
-// startDaemon starts the daemon, in the way that people do who look after it
-// themselves, and waits until it answers.
+// startDaemon starts the daemon as users do who manage it themselves, and waits until it
+// answers.
 func (w *world) startDaemon() {
 	w.t.Helper()
 	log, err := os.OpenFile(w.path("daemon.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -156,7 +155,7 @@ func (w *world) startDaemon() {
 	w.findDaemon(func(e server.Endpoint) bool { return e.PID == w.daemon.Process.Pid })
 }
 
-// findDaemon waits until a daemon answers that is the right one.
+// findDaemon waits until the right daemon answers.
 func (w *world) findDaemon(right func(server.Endpoint) bool) {
 	w.t.Helper()
 	w.eventually(time.Minute, "the daemon answers", func() bool {
@@ -178,7 +177,7 @@ func (w *world) findDaemon(right func(server.Endpoint) bool) {
 	})
 }
 
-// readEndpoint reads the endpoint file of the daemon, which is another user's.
+// readEndpoint reads the endpoint file of the daemon, which belongs to another user.
 func (w *world) readEndpoint() (server.Endpoint, error) {
 	path := server.EndpointPath(w.path("home"))
 	text, err := os.ReadFile(path)
@@ -188,10 +187,10 @@ func (w *world) readEndpoint() (server.Endpoint, error) {
 	return server.ParseEndpoint(path, text)
 }
 
-// nobodyKnows has the client show the token to a daemon that is another user's.
+// nobodyKnows has the client send the token to a daemon of another user.
 func nobodyKnows(net.Conn) (uint32, error) { return 0, peer.ErrUnknown }
 
-// killDaemon ends the daemon at once.
+// killDaemon kills the daemon.
 func (w *world) killDaemon() {
 	w.t.Helper()
 	if err := w.daemon.Process.Kill(); err != nil {
@@ -201,7 +200,7 @@ func (w *world) killDaemon() {
 	w.daemon = nil
 }
 
-// tearDown ends what is left, and shows what the daemon said if the test failed.
+// tearDown ends what is left, and shows the daemon's output if the test failed.
 func (w *world) tearDown() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.t.Context()), time.Minute)
 	defer cancel()
@@ -217,7 +216,7 @@ func (w *world) tearDown() {
 	}
 	if w.daemon != nil {
 		_ = w.daemon.Process.Signal(syscall.SIGTERM)
-		_ = w.daemon.Wait() // nobody asks how it ended
+		_ = w.daemon.Wait() // its result does not matter
 	}
 	w.endpoint.PID = 0 // a daemon that was not started by us is ended like everything else
 	for pid := range w.processes() {
@@ -228,7 +227,7 @@ func (w *world) tearDown() {
 	}
 }
 
-// showLogs shows the ends of the logs of daemon, runners and Slurm's programs.
+// showLogs shows the last lines of the logs of daemon, runners and Slurm's programs.
 func (w *world) showLogs() {
 	files := []string{w.path("daemon.log"), w.path("calls"), w.path("refusals"), w.path("journal")}
 	runners, _ := filepath.Glob(w.path("out", "*.log"))
@@ -242,18 +241,17 @@ func (w *world) showLogs() {
 	}
 }
 
-// name is the name of the world's workflow, and so in the names of its
-// allocations; that of another run of the same test differs.
+// name returns the name of the world's workflow, which is also in the names of its
+// allocations. It differs for each run of the same test.
 func (w *world) name() string {
 	test := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(w.t.Name(), "Test")), "/", "-")
 	return test + "-" + w.dir[max(0, len(w.dir)-4):]
 }
 
-// daemonJob is the name of a Slurm job that runs the world's daemon.
+// daemonJob returns the name of a Slurm job that runs the world's daemon.
 func (w *world) daemonJob() string { return "torc-daemon-" + w.name() }
 
-// submit creates a workflow from a specification and leaves the rest to the
-// daemon.
+// submit creates a workflow from a specification and leaves the rest to the daemon.
 func (w *world) submit(spec string) int64 {
 	w.t.Helper()
 	w.write("spec.yaml", "name: "+w.name()+"\n"+spec, 0o644)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// recorder keeps what a test would say.
+// recorder records what a test would report.
 type recorder struct{ said []string }
 
 func (r *recorder) Helper() {}

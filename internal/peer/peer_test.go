@@ -42,7 +42,7 @@ func listen(t testing.TB, network, address string) net.Listener {
 	return l
 }
 
-// eachTable runs a test with each way to ask alone.
+// eachTable runs a test with each of the tables alone.
 func eachTable(t *testing.T, test func(t *testing.T)) {
 	for name, ask := range map[string]table{"netlink": askNetlink, "proc": askProc} {
 		t.Run(name, func(t *testing.T) {
@@ -64,8 +64,8 @@ func want(t *testing.T, uid uint32) func(uint32, error) {
 	}
 }
 
-// families are listeners and the addresses by which they are called, with %s for
-// the port.
+// families are listeners and the addresses by which they are called, with %s for the
+// port.
 var families = map[string][2]string{
 	"IPv4":               {"tcp4!127.0.0.1:0", "127.0.0.1:%s"},
 	"another loopback":   {"tcp4!127.0.0.2:0", "127.0.0.2:%s"},
@@ -168,7 +168,7 @@ func TestUnixSocketOfAnotherUser(t *testing.T) {
 	want(t, other)(UID(c))
 }
 
-// TestNoTable is a sandbox: nothing is told, or nothing that is true.
+// TestNoTable is a sandbox: the kernel reports nothing, or nothing that is true.
 func TestNoTable(t *testing.T) {
 	l := listen(t, "tcp", "127.0.0.1:0")
 	c := dial(t, "tcp", l.Addr().String())
@@ -184,22 +184,21 @@ func TestNoTable(t *testing.T) {
 			t.Errorf("%s: uid %d, %v", name, uid, err)
 		}
 	}
-	// A failure to ask is not the same: it may pass, and others may cause it.
+	// A failed query is different: it may be temporary, and others may cause it.
 	sources = []*source{{ask: func(_, _ netip.AddrPort) (socket, error) { return socket{}, netlinkError(unix.EMFILE) }}}
 	if uid, err := UID(c); err == nil || errors.Is(err, ErrUnknown) {
 		t.Errorf("too many open files: uid %d, %v", uid, err)
 	}
 }
 
-// TestAskOnce has what a kernel before 6.17 tells: uid 0 for a socket without an
-// inode.
+// TestAskOnce: kernels before 6.17 report uid 0 for a socket without an inode.
 func TestAskOnce(t *testing.T) {
 	remote, local := netip.MustParseAddrPort("127.0.0.1:80"), netip.MustParseAddrPort("127.0.0.1:4000")
 	const established, listening = unix.BPF_TCP_ESTABLISHED, unix.BPF_TCP_LISTEN
 	waiting := socket{state: established, cookie: 7}
 	for _, tc := range []struct {
 		name        string
-		connection  []socket // what is told of it, one after the other
+		connection  []socket // that is reported, one after the other
 		listener    socket
 		uid         uint32
 		final, gone bool

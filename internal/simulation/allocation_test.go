@@ -28,8 +28,8 @@ func memberOf(p runner.Place) *lease.AllocationMember {
 	return &lease.AllocationMember{Cluster: p.Cluster, SlurmJobID: p.JobID, RestartCount: p.RestartCount, NodeList: p.NodeList}
 }
 
-// submit has the daemon ask Slurm for what each run of the workflow needs, as a
-// user does who repeats a command that failed.
+// submit has the daemon request allocations for each run of the workflow. Like a user, it
+// repeats a command that failed.
 func (w *world) submit() {
 	for submitted := int64(-1); w.life.Err() == nil && !w.isDone(); _ = sleep(w.life, 20*time.Second) {
 		if run := w.runID(); run != submitted && !w.complete() && w.submitRun() {
@@ -55,7 +55,7 @@ func (w *world) submitRun() bool {
 	return answer.Code == http.StatusOK
 }
 
-// cancel cancels the workflow, as a user does who repeats a command that failed.
+// cancel cancels the workflow. Like a user, it repeats a command that failed.
 func (w *world) cancel() {
 	if sleep(w.life, w.cancelAfter) != nil || w.complete() {
 		return
@@ -73,7 +73,7 @@ func (w *world) cancel() {
 	}
 }
 
-// submission draws what is asked for.
+// submission draws the options of the submission.
 func (w *world) submission() api.SubmitRequest {
 	c := w.seed.of("submission")
 	return api.SubmitRequest{

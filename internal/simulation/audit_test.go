@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// auditPeriod is how often the world is looked at while it goes on.
+// auditPeriod is the time between two audits during a run.
 const auditPeriod = time.Minute
 
-// mostStrays is for how many looks in a row a process may live on without a
-// lease while its runner and the daemon can talk: the runner hears of it in
-// its next turn and gives the process its grace.
+// mostStrays is the number of consecutive audits for which a process may live on without
+// a lease while its runner and the daemon can communicate: the runner learns of it in its
+// next turn and gives the process its grace time.
 const mostStrays = 4
 
-// audit looks at the world now and then, for what the end does not show.
+// audit regularly checks what the end of the run does not show.
 func (w *world) audit() {
 	var last *daemon
 	untold := untoldLeases{}
@@ -31,7 +31,7 @@ func (w *world) audit() {
 	}
 }
 
-// auditProcesses sees to it that what runs without a lease is ended (P13).
+// auditProcesses checks that processes without a lease are ended (P13).
 func (w *world) auditProcesses(d *daemon) {
 	holds := map[leaseKey]bool{}
 	w.queryFile(d.path, `SELECT id, fence FROM job WHERE status IN (3, 4)`, func(scan func(...any)) {
@@ -53,16 +53,16 @@ func (w *world) auditProcesses(d *daemon) {
 	}
 }
 
-// mostSurplus is for how many looks in a row there may be more allocations
-// waiting than jobs: Slurm may not answer for a while.
+// mostSurplus is the number of consecutive audits for which more allocations than jobs
+// may be waiting, because Slurm may not answer for a while.
 const mostSurplus = 6
 
-// obeyed is how long after it was decided on a cancellation must have been
-// carried out, where nothing goes wrong any more.
+// obeyed is the time after which a decided cancellation must have been carried out if
+// nothing fails any more.
 const obeyed = 25 * time.Minute
 
-// auditAllocations sees to it that no more allocations wait than there are jobs
-// for (P10), and that those are gone that are not wanted (P13).
+// auditAllocations checks that no more allocations wait than there are jobs for (P10),
+// and that unwanted ones are gone (P13).
 func (w *world) auditAllocations(d *daemon) {
 	if w.cluster == nil {
 		return
@@ -90,14 +90,14 @@ func (w *world) auditAllocations(d *daemon) {
 	})
 }
 
-// mostUntold is for how many looks in a row a runner may not know of a lease,
-// though answers reach it in between.
+// mostUntold is the number of consecutive audits for which a runner may not know of a
+// lease although it gets answers in the meantime.
 const mostUntold = 3
 
-// untoldLeases are leases of which their runners do not know.
+// untoldLeases are the leases that their runners do not know of.
 type untoldLeases map[leaseKey]struct{ looks, answers int }
 
-// auditGrants sees to it that a grant whose answer was lost is granted again.
+// auditGrants checks that a grant whose answer was lost is granted again.
 func (w *world) auditGrants(d *daemon, before untoldLeases) untoldLeases {
 	now := untoldLeases{}
 	w.queryFile(d.path, `SELECT j.id, j.fence, n.runner_key FROM job j JOIN compute_node n ON n.id = j.compute_node_id
@@ -114,7 +114,7 @@ func (w *world) auditGrants(d *daemon, before untoldLeases) untoldLeases {
 		if answers > u.answers {
 			u.looks++
 		}
-		if u.looks == mostUntold+1 { // the first look only begins to count
+		if u.looks == mostUntold+1 { // the first audit only starts the count
 			w.violated("P2: job %d was granted to %s, which was never told", l.job, runner)
 		}
 		u.answers = answers

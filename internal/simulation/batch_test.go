@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// batch is the script of an allocation, which becomes a runner.
+// batch is the script of an allocation, which starts a runner.
 type batch struct {
 	*cluster
 	life   *slurmtest.Restart
@@ -49,7 +49,7 @@ func (s *cluster) launch(c *slurmtest.Cluster, l *slurmtest.Restart) slurmtest.P
 	return b
 }
 
-// runnerCalls is how many questions a runner may ask Slurm within a minute.
+// runnerCalls is the number of Slurm calls that a runner may make within a minute.
 const runnerCalls = 6
 
 // run works as `torc-slurm runner` does.
@@ -107,7 +107,7 @@ func (b *batch) runnerOptions(flags map[string]string) (runner.Options, error) {
 	}, nil
 }
 
-// exit ends the script, with all that it has started.
+// exit ends the script and everything that it has started.
 func (b *batch) exit(code slurm.ExitCode) {
 	b.mu.Lock()
 	ended, m := b.ended, b.machine

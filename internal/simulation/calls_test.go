@@ -15,8 +15,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// A calm world: nothing goes wrong but a job now and then, and each allocation
-// has work all the time.
+// A calm world: nothing fails except a job now and then, and each allocation has work all
+// the time.
 const (
 	calmAllocations = 50
 	calmJobs        = 6000
@@ -24,7 +24,7 @@ const (
 	callsPerMinute  = 2 // at most, by the daemon and all runners of a user
 )
 
-// TestCallsInSteadyState: many allocations at work are no burden for Slurm.
+// TestCallsInSteadyState: many busy allocations cause few calls of Slurm.
 func TestCallsInSteadyState(t *testing.T) {
 	dir := scratch(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -61,11 +61,11 @@ func TestCallsInSteadyState(t *testing.T) {
 	})
 }
 
-// siteInUseFor is how long a daemon that asks for allocations remembers what the
-// cluster offers.
+// siteInUseFor is how long a daemon that requests allocations caches what the cluster
+// offers.
 const siteInUseFor = 5 * time.Minute
 
-// newCalmWorld is a world without faults whose cluster has a node for each
+// newCalmWorld returns a world without faults whose cluster has a node for each
 // allocation.
 func newCalmWorld(dir string) *world {
 	w := newWorld(1, dir)
@@ -87,7 +87,7 @@ func newCalmWorld(dir string) *world {
 	return w
 }
 
-// submitCalm has the daemon ask for all allocations at once.
+// submitCalm has the daemon request all allocations at once.
 func (w *world) submitCalm() error {
 	for w.present() == nil {
 		_ = sleep(w.life, time.Second)
@@ -106,7 +106,7 @@ func (w *world) submitCalm() error {
 	return err
 }
 
-// working is how many allocations run.
+// working returns the number of running allocations.
 func (s *cluster) working() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

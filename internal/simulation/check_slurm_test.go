@@ -11,7 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// checkCall looks at what a daemon is about to have Slurm do.
+// checkCall checks what a daemon is about to have Slurm do.
 func (g *gate) checkCall(cmd slurm.Command) {
 	switch cmd.Program {
 	case slurm.Sbatch:
@@ -21,7 +21,7 @@ func (g *gate) checkCall(cmd slurm.Command) {
 	}
 }
 
-// checkSubmission holds the requests for allocations to the limits of the
+// checkSubmission checks the requests for allocations against the limits of the
 // submission (P10).
 func (g *gate) checkSubmission() {
 	limits := g.submission().AutoSchedule
@@ -33,7 +33,7 @@ func (g *gate) checkSubmission() {
 		g.violated("P10: there are %d allocations, %d at most may be there", live, limits.MaxAllocations)
 	}
 	now := time.Now()
-	const window = time.Minute - time.Millisecond // the database keeps no more digits
+	const window = time.Minute - time.Millisecond // the database stores no more digits
 	g.cluster.mu.Lock()
 	for len(g.asked) > 0 && now.Sub(g.asked[0]) >= window {
 		g.asked = g.asked[1:]
@@ -46,14 +46,14 @@ func (g *gate) checkSubmission() {
 	}
 }
 
-// forgetAsked begins to count anew: the limits are those of a run.
+// forgetAsked resets the counts: the limits apply to each run.
 func (s *cluster) forgetAsked() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = nil
 }
 
-// checkCancel makes sure that a cancellation is on record before it is sent.
+// checkCancel checks that a cancellation is recorded before it is sent.
 func (g *gate) checkCancel(numbers []string) {
 	sent := map[string]bool{}
 	g.queryFile(g.daemon.path, `SELECT slurm_job_id FROM allocation WHERE cancel_sent_ms != 0 AND slurm_job_id IS NOT NULL`, func(scan func(...any)) {
@@ -68,9 +68,9 @@ func (g *gate) checkCancel(numbers []string) {
 	}
 }
 
-// checkCluster looks for what is left in Slurm.
+// checkCluster checks that nothing is left in Slurm.
 func (s *cluster) checkCluster() {
-	_ = sleep(s.world.life, 2*time.Minute) // nodes are left
+	_ = sleep(s.world.life, 2*time.Minute) // until nodes are free
 	queue, err := slurm.New(slurm.Options{Executor: s.Cluster}).Queue(context.Background(), slurm.QueueQuery{User: slurmtest.TestUser})
 	if err != nil {
 		s.violated("squeue: %v", err)
@@ -82,9 +82,9 @@ func (s *cluster) checkCluster() {
 	}
 }
 
-// checkAllocations compares what is recorded of allocations with what Slurm did.
+// checkAllocations compares the recorded allocations with what Slurm did.
 func (s *cluster) checkAllocations() {
-	worked := map[string]int64{} // Slurm jobs, by name
+	worked := map[string]int64{} // per Slurm job, by name
 	for _, all := range s.ps.of {
 		for _, p := range all {
 			a := p.machine.allocation
@@ -109,7 +109,7 @@ func (s *cluster) checkAllocations() {
 	})
 }
 
-// checkAllocation looks at how one allocation ended.
+// checkAllocation checks how one allocation ended.
 func (s *cluster) checkAllocation(a *compute.Allocation) {
 	const lookedFor = 2 * time.Minute
 	if given := time.Duration(a.EndMS-a.AskedMS) * time.Millisecond; a.Cause == compute.AllocationNever && given < lookedFor && !s.jumps {
@@ -119,7 +119,7 @@ func (s *cluster) checkAllocation(a *compute.Allocation) {
 	case compute.AllocationNever, compute.AllocationRefused:
 		unseen := time.Duration(0)
 		if a.Cause == compute.AllocationNever {
-			unseen = time.Minute // squeue may have been asked before
+			unseen = time.Minute // squeue may have answered before
 		}
 		for _, made := range s.made[a.JobName] {
 			if !s.jumps && made.Add(unseen).Before(time.UnixMilli(a.EndMS)) {

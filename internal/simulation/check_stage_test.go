@@ -7,8 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// checkStages looks at the ends and compensations of the runs, by the attempts
-// that were recorded.
+// checkStages checks the ends and compensations of the runs by their recorded attempts.
 func (w *world) checkStages() {
 	if place, ok := w.endOf(0); ok {
 		w.checkEnds(w.idOf(place))
@@ -23,8 +22,8 @@ func (w *world) checkStages() {
 	}
 }
 
-// finished counts the ends of a job, by run: not the attempts that were followed
-// by another one.
+// finished counts the ends of a job by run, without the attempts that were followed by
+// another one.
 func (w *world) finished(job int64, condition string) map[int64]int64 {
 	ends := map[int64]int64{}
 	w.query(`SELECT job_id, run_id FROM attempt WHERE action NOT IN ('retry', 'recover') AND `+condition, func(scan func(...any)) {
@@ -36,12 +35,12 @@ func (w *world) finished(job int64, condition string) map[int64]int64 {
 	return ends
 }
 
-// checkEnds sees to it that the end job has had its word, once for each verdict
-// of a run that was not canceled (P11).
+// checkEnds checks that the end job ran to its end, once for each verdict of a run that
+// was not canceled (P11).
 func (w *world) checkEnds(job int64) {
 	ended := "true"
 	if w.ps.people() {
-		ended = "cause != 'canceled_user'" // taken from its runner, it has not had its word
+		ended = "cause != 'canceled_user'" // taken away from its runner, it did not run to its end
 	}
 	ends := w.finished(job, ended)
 	w.query(`SELECT run_id, COUNT(*) FILTER (WHERE type != 'workflow_canceled') FROM verdict GROUP BY run_id`, func(scan func(...any)) {
@@ -52,8 +51,8 @@ func (w *world) checkEnds(job int64) {
 	})
 }
 
-// checkOnce sees to it that a job of a compensation is successful once in a run
-// at most (P11).
+// checkOnce checks that a job of a compensation is successful at most once in a run
+// (P11).
 func (w *world) checkOnce(job int64) {
 	if w.ps.people() {
 		return // they may have had it repeated
@@ -65,11 +64,11 @@ func (w *world) checkOnce(job int64) {
 	}
 }
 
-// people reports whether people took a hand in it.
+// people reports whether people intervened.
 func (ps *processes) people() bool { return ps.order.people != time.Time{} }
 
-// checkCompensations sees to it that a run that is to be undone is undone once,
-// and that what had begun is undone and nothing else (P11).
+// checkCompensations checks that a run that must be undone is undone once, and that
+// exactly what had begun is undone (P11).
 func (w *world) checkCompensations() {
 	type compensation struct{ began, ended int64 }
 	all := map[int64]*compensation{}
@@ -104,7 +103,7 @@ func (w *world) checkCompensations() {
 	w.checkUndone()
 }
 
-// cleansUp reports whether a compensation has something to do whatever has begun.
+// cleansUp reports whether a compensation has jobs that do not depend on what has begun.
 func (w *world) cleansUp() bool {
 	for i := range w.def.Jobs {
 		if w.kindOf(int32(i)) == workflow.StageCompensation && w.def.Jobs[i].Undoes == 0 {
@@ -114,8 +113,7 @@ func (w *world) cleansUp() bool {
 	return false
 }
 
-// checkUndone compares what was undone in a compensation that was not cut short
-// with what had processes.
+// checkUndone compares what a complete compensation undid with what had processes.
 func (w *world) checkUndone() {
 	if w.ps.people() {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// check looks at what is left after a run.
+// check checks what is left after a run.
 func (w *world) check() {
 	spooled := w.spooled()
 	w.noteDatabase()
@@ -39,7 +39,7 @@ func (w *world) check() {
 	}
 }
 
-// noteDatabase adds what is left in the database to the trace, in short.
+// noteDatabase adds a summary of the final database to the trace.
 func (w *world) noteDatabase() {
 	h := fnv.New64a()
 	for _, table := range []string{
@@ -57,7 +57,7 @@ func (w *world) noteDatabase() {
 	w.note("the database: %x", h.Sum64())
 }
 
-// spooled reads what runners have written down.
+// spooled reads the spool files of runners.
 func (w *world) spooled() (all []check.SpooledReport) {
 	dirs, err := filepath.Glob(filepath.Join(w.dir, "*", "spool"))
 	if err != nil {
@@ -84,7 +84,7 @@ func (w *world) spooled() (all []check.SpooledReport) {
 	return all
 }
 
-// checkJobs compares how jobs ended with what was seen of them.
+// checkJobs compares how jobs ended with what was observed.
 func (w *world) checkJobs(st *store.Store) {
 	canceled, run := len(w.acknowledged.Canceled) > 0, w.runID()
 	for _, id := range w.ids {

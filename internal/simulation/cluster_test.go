@@ -16,11 +16,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// cluster is the fake Slurm of a run, and what is wrong with it.
+// cluster is the fake Slurm of a run, and its faults.
 type cluster struct {
 	*world
 	*slurmtest.Cluster
-	faultiness float64 // how likely a program of Slurm is to go wrong
+	faultiness float64 // how likely a program of Slurm is to fail
 	mischief   time.Duration
 	nodes      []string
 
@@ -28,9 +28,9 @@ type cluster struct {
 
 	mu       sync.Mutex
 	made     map[string][]time.Time // when Slurm made jobs, by name
-	canceled map[int64]bool         // by somebody else, by number
-	asked    []time.Time            // when daemons asked for allocations
-	lives    map[string]*batch      // that run
+	canceled map[int64]bool         // by others, by number
+	asked    []time.Time            // when daemons requested allocations
+	lives    map[string]*batch      // running ones
 	isolated map[string]bool        // nodes that nobody can reach
 }
 
@@ -55,7 +55,7 @@ func newCluster(w *world) *cluster {
 	return s
 }
 
-// options are how a daemon finds the cluster.
+// options returns the daemon's options for the cluster.
 func (s *cluster) options(d *daemon) server.ClusterOptions {
 	client := slurm.New(slurm.Options{Executor: s.gate(d.life, fmt.Sprintf("daemon %d", d.number), d, s.calls), Budget: s.calls})
 	random := [32]byte{}
@@ -71,8 +71,8 @@ func (s *cluster) options(d *daemon) server.ClusterOptions {
 	}
 }
 
-// spooled reads what a runner that is over wrote down. A daemon that has died
-// removes nothing any more: what it stored since is not in its image.
+// spooled reads the spool of a runner that has ended. A daemon that has died removes no
+// files: what it stored since then is not in its image.
 func (d *daemon) spooled(outputDir, database string, runnerID int64) (left []server.Spooled, err error) {
 	lives, err := runner.ReadSpooled(outputDir, database, func(h *spool.Header) bool { return h.RunnerID == runnerID })
 	for _, life := range lives {

@@ -13,10 +13,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/server"
 )
 
-// token is the owner's.
+// token is the token of the owner.
 const token = "simulated"
 
-// daemon is one life of the daemon.
+// daemon is one process of the daemon.
 type daemon struct {
 	*server.Daemon
 	number int
@@ -27,16 +27,16 @@ type daemon struct {
 	died   atomic.Int64 // when, in ns; 0 while it lives
 }
 
-// present is the daemon that lives; nil if there is none.
+// present returns the living daemon; nil if there is none.
 func (w *world) present() *daemon {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.daemon
 }
 
-// keepDaemon starts daemons, one after the other, until the run is over. Each
-// but the last dies at some failpoint: its files are taken as they are at that
-// moment, and what it does afterwards has no effect.
+// keepDaemon starts daemons, one after the other, until the run is over. Each but the
+// last dies at some failpoint: its files are copied at that moment, and what it does
+// afterwards has no effect.
 func (w *world) keepDaemon(first chan<- struct{}) {
 	for number := 1; w.life.Err() == nil; number++ {
 		c := w.seed.of("daemon", number)
@@ -80,7 +80,7 @@ func (w *world) database(number int) string {
 	return filepath.Join(w.dir, fmt.Sprintf("daemon%d", number), "torc.db")
 }
 
-// startDaemon starts a daemon on what the former one has left.
+// startDaemon starts a daemon on the files of the previous one.
 func (w *world) startDaemon(number int, c chance) (*daemon, error) {
 	d := &daemon{number: number, path: w.database(number)}
 	if err := os.MkdirAll(filepath.Dir(d.path), 0o700); err != nil {
@@ -109,7 +109,7 @@ func (w *world) startDaemon(number int, c chance) (*daemon, error) {
 	return d, err
 }
 
-// diedBy reports whether the daemon was dead at a moment.
+// diedBy reports whether the daemon was dead at a time.
 func (d *daemon) diedBy(at time.Time) bool {
 	died := d.died.Load()
 	return died != 0 && died <= at.UnixNano()

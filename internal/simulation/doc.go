@@ -1,25 +1,26 @@
-// Package simulation has tests alone. They run the daemon's core on a database
+// Package simulation contains only tests. They run the daemon's core on a database
 // file, runners and a fake Slurm in one process under a virtual clock, with the
 // faults of one seed, and check what the engine promises.
 //
 //	go test ./internal/simulation -seeds 500          more seeds
 //	go test ./internal/simulation -seeds 1 -seed 42 -trace DIR
 //
-// Faults are: messages that are lost, doubled (up to 40 minutes later), late,
-// and overtake each other; nodes that are cut off; daemons that die at a
-// failpoint of the store, whose files are then those of the next one; runners
-// that are killed; clocks of the daemon's host that jump; programs of Slurm that
-// fail, hang with, without and before an effect, have it twice, and print parts,
-// nothing or less than there is; allocations that are preempted, requeued,
-// canceled, and run out of memory; nodes that go down, and such whose slurmd
-// dies alone; people who take jobs away from their runners and begin new runs.
+// The faults are:
+//   - messages that are lost, duplicated (up to 40 minutes later), delayed, and
+//     overtake each other; nodes that are cut off
+//   - daemons that die at a failpoint of the store; the next one starts from their files
+//   - runners that are killed, and jumps of the clock on the daemon's host
+//   - programs of Slurm that fail, hang before or after their effect, have it twice,
+//     and print only parts of the answer, or nothing
+//   - allocations that are preempted, requeued, canceled, and run out of memory; nodes
+//     that go down, or whose slurmd alone dies
+//   - people who take jobs away from their runners and start new runs
 //
-// What is looked at is in docs/simulation.md, and how much it is worth: each file
-// in testdata/mutations breaks one rule of the engine, and .ci/mutate says
-// whether the simulation finds that.
+// docs/simulation.md says what is checked, and how good the checks are: each file in
+// testdata/mutations breaks one rule of the engine, and .ci/mutate says whether the
+// simulation finds it.
 //
-// A seed is a run: everything left to chance is decided by the seed and by what
-// is decided, not by the order in which it is asked for; one thread runs all
-// goroutines (testing/synctest), and events have times of their own. TestReplay
-// watches over it.
+// A seed determines a run: everything left to chance depends on the seed and on what is
+// decided, not on the order of decisions; one thread runs all goroutines
+// (testing/synctest), and no two events have the same time. TestReplay checks this.
 package simulation

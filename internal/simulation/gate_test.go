@@ -11,13 +11,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// gate is the way of a daemon or runner to Slurm.
+// gate is between a daemon or runner and Slurm.
 type gate struct {
 	*cluster
 	who    string
-	life   context.Context // of who asks
-	daemon *daemon         // nil: it is a runner's
-	budget int             // of questions within a minute
+	life   context.Context // of the caller
+	daemon *daemon         // nil if the caller is a runner
+	budget int             // of calls within a minute
 
 	mu      sync.Mutex
 	numbers map[string]int // of calls, by program
@@ -28,7 +28,7 @@ func (s *cluster) gate(life context.Context, who string, d *daemon, budget int) 
 	return &gate{cluster: s, who: who, life: life, daemon: d, budget: budget, numbers: map[string]int{}}
 }
 
-// Run runs a program of Slurm for somebody, as long as that lives. It is a
+// Run runs a program of Slurm for a caller, as long as the caller lives. It is a
 // slurm.Executor.
 func (g *gate) Run(ctx context.Context, cmd slurm.Command) (slurm.Output, error) {
 	if g.daemon != nil && g.daemon.died.Load() != 0 {
@@ -45,7 +45,7 @@ func (g *gate) Run(ctx context.Context, cmd slurm.Command) (slurm.Output, error)
 		g.checkCall(cmd)
 	}
 	if err := sleep(ctx, before); err != nil || g.life.Err() != nil {
-		if c.is(0.5) { // who asked is dead, not what was asked
+		if c.is(0.5) { // the caller is dead, not the program
 			_, _ = g.carryOut(context.Background(), cmd)
 		}
 		return slurm.Output{}, errors.New("simulated: it is dead")
@@ -71,7 +71,7 @@ func (g *gate) number(program string) int {
 	}
 	earlier := len(g.recent)
 	for earlier > 0 && g.recent[earlier-1].Equal(now) {
-		earlier-- // the order of what happens at one moment is not known here
+		earlier-- // the order of simultaneous calls is not known here
 	}
 	if program != slurm.Sbatch && program != slurm.Scancel && earlier >= g.budget {
 		g.violated("P12: %s runs %s after %d calls within a minute", g.who, program, earlier)
@@ -81,7 +81,7 @@ func (g *gate) number(program string) int {
 	return g.numbers[program]
 }
 
-// carryOut has Slurm do something, and remembers which jobs it made.
+// carryOut has Slurm carry out a call, and records which jobs that created.
 func (g *gate) carryOut(ctx context.Context, cmd slurm.Command) (slurm.Output, error) {
 	out, err := g.Cluster.Run(ctx, cmd)
 	if cmd.Program == slurm.Sbatch && err == nil && out.ExitCode == 0 {
@@ -93,7 +93,7 @@ func (g *gate) carryOut(ctx context.Context, cmd slurm.Command) (slurm.Output, e
 	return out, err
 }
 
-// nameIn is the name of the job that a script asks for.
+// nameIn returns the job name that a script requests.
 func nameIn(script []byte) string {
 	for line := range strings.Lines(string(script)) {
 		if _, name, ok := strings.Cut(line, "--job-name="); ok {
@@ -103,22 +103,22 @@ func nameIn(script []byte) string {
 	return ""
 }
 
-// failure is how a call of a program goes wrong.
+// failure is a way in which a call of a program fails.
 type failure int
 
 const (
 	noFailure   failure = iota
 	undoneHangs         // it has no effect and does not end
-	refuses             // it says that it has no connection
+	refuses             // it reports that it cannot connect
 	doneHangs           // it has its effect and does not end
 	isCut               // a part of its answer is lost
 	isEmpty             // all of its answer is lost
-	lies                // it leaves out what there is
+	lies                // it omits jobs that exist
 	isLate              // it does not end, and has its effect later
 	isDoubled           // it has its effect twice
 )
 
-// failures are how calls of a program may go wrong.
+// failures returns the ways in which calls of a program may fail.
 func failures(program string) []failure {
 	all := []failure{undoneHangs, refuses, doneHangs, isCut, isEmpty, lies}
 	if program == slurm.Sbatch || program == slurm.Scancel {
@@ -127,7 +127,7 @@ func failures(program string) []failure {
 	return all
 }
 
-// fail runs a program that goes wrong in some way.
+// fail runs a program that fails in some way.
 func (g *gate) fail(ctx context.Context, f failure, cmd slurm.Command, c chance) (slurm.Output, error) {
 	lingers, later := c.spread(5*time.Millisecond, 2*time.Second), c.spread(10*time.Second, 6*time.Minute)
 	switch f {
@@ -163,10 +163,10 @@ func (g *gate) fail(ctx context.Context, f failure, cmd slurm.Command, c chance)
 	return out, err
 }
 
-// outagePeriod is how often the daemons of Slurm may fail.
+// outagePeriod is the time between two possible outages of Slurm's daemons.
 const outagePeriod = 5 * time.Minute
 
-// outage is what a program says when the daemon of Slurm that it asks is down.
+// outage returns what a program prints when the Slurm daemon that it needs is down.
 func (s *cluster) outage(program string) (out slurm.Output, is bool) {
 	daemon, says := "slurmctld", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
 	if program == slurm.Sacct || program == slurm.Sacctmgr {
@@ -183,15 +183,15 @@ func (s *cluster) outage(program string) (out slurm.Output, is bool) {
 	return slurm.Output{Stderr: []byte(says), ExitCode: 1}, true
 }
 
-// hang waits until a program is killed, and a little more: it does not end at
-// the very moment.
+// hang waits until a program is killed and a little longer, since it does not end at the
+// same moment.
 func hang(ctx context.Context, more time.Duration) error {
 	<-ctx.Done()
 	_ = sleep(context.Background(), more)
 	return fmt.Errorf("simulated: %w", context.DeadlineExceeded)
 }
 
-// lie leaves out all jobs of an answer of squeue.
+// lie removes all jobs from an answer of squeue.
 func lie(cmd slurm.Command, out slurm.Output) slurm.Output {
 	if cmd.Program == slurm.Squeue {
 		heading, _, _ := strings.Cut(string(out.Stdout), "\n")

@@ -9,8 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// makeMischief does to allocations and nodes what happens to them, as long as
-// there are faults, and repairs all nodes at the end.
+// makeMischief harms allocations and nodes while there are faults, and repairs all nodes
+// at the end.
 func (s *cluster) makeMischief() {
 	for n := 1; s.mischief > 0 && s.faulty(); n++ {
 		c := s.seed.of("mischief", n)
@@ -25,7 +25,7 @@ func (s *cluster) makeMischief() {
 	}
 }
 
-// hurt does one bad thing.
+// hurt causes one fault.
 func (s *cluster) hurt(c chance) {
 	victim, ok := s.victim(c)
 	node := oneOf(c, s.nodes...)
@@ -78,7 +78,7 @@ func (s *cluster) hurt(c chance) {
 	}
 }
 
-// cancelAs cancels an allocation in the name of a user.
+// cancelAs cancels an allocation as a user.
 func (s *cluster) cancelAs(uid int, id slurm.JobID) {
 	s.mu.Lock()
 	s.canceled[id.Number] = true
@@ -86,7 +86,7 @@ func (s *cluster) cancelAs(uid int, id slurm.JobID) {
 	s.CancelAs(uid, id)
 }
 
-// victim draws an allocation that runs.
+// victim draws a running allocation.
 func (s *cluster) victim(c chance) (slurm.JobID, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +117,7 @@ func (s *cluster) killRunner(id slurm.JobID) {
 	}
 }
 
-// isolate cuts a node off, with all that runs there.
+// isolate cuts off a node with everything that runs there.
 func (s *cluster) isolate(node string) {
 	s.mu.Lock()
 	s.isolated[node] = true

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestMutationsApply: the patches that say how good the histories are fit the code
-// that there is. .ci/mutate runs them.
+// TestMutationsApply: the patches that measure how much the simulation finds apply to the
+// present code. .ci/mutate runs them.
 func TestMutationsApply(t *testing.T) {
 	patches, err := filepath.Glob("testdata/mutations/*.patch")
 	if err != nil || len(patches) < 30 {

@@ -17,7 +17,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// answerTime is how long a caller waits beyond what it asked for.
+// answerTime is how long a caller waits beyond the time that it asked for.
 const answerTime = 30 * time.Second
 
 // weather is how bad the network is while there are faults.
@@ -26,11 +26,11 @@ type weather struct {
 	slowest             time.Duration
 }
 
-// link is how a runner reaches the daemon: messages get lost, doubled, late,
-// and overtake each other. It is a runner.Turner.
+// link connects a runner with the daemon: messages get lost, doubled, delayed, and
+// overtake each other. It is a runner.Turner.
 type link struct {
 	*world
-	runner string // one life of one
+	runner string // one process of it
 	node   string
 	secret string
 
@@ -63,7 +63,7 @@ func (l *link) Leave(ctx context.Context, id int64, req *lease.LeaveRequest) (*l
 	return &resp, err
 }
 
-// FailedWorkflow asks what the jobs of a compensation learn, until it is answered.
+// FailedWorkflow requests what jobs of a compensation are told, until it is answered.
 func (l *link) FailedWorkflow(ctx context.Context, workflowID int64) (*stage.FailedWorkflow, error) {
 	for {
 		l.questions++
@@ -79,7 +79,7 @@ func (l *link) FailedWorkflow(ctx context.Context, workflowID int64) (*stage.Fai
 	}
 }
 
-// message is one call of a runner; one that says nothing asks.
+// message is one call of a runner. Without a body it is a query.
 type message struct {
 	kind     string
 	number   int64
@@ -87,8 +87,8 @@ type message struct {
 	patience time.Duration
 }
 
-// call carries a message to the daemon that lives when it arrives, and its
-// answer back, or does not.
+// call carries a message to the daemon that lives when it arrives, and its answer back,
+// unless one of them is lost.
 func (l *link) call(ctx context.Context, m message, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, m.patience)
 	defer cancel()
@@ -137,8 +137,8 @@ func (l *link) call(ctx context.Context, m message, in, out any) error {
 	return json.Unmarshal(answer.Body.Bytes(), out)
 }
 
-// serve hands a request to the daemon. The answer, which takes a while to come
-// back, is lost if the daemon dies at the moment that it is given.
+// serve passes a request to the daemon. The answer, which takes a while to come back, is
+// lost if the daemon dies while it answers.
 func (w *world) serve(caller context.Context, method, secret, path string, body []byte, down time.Duration) (*httptest.ResponseRecorder, error) {
 	d := w.present()
 	if d == nil {
@@ -173,7 +173,7 @@ func (w *world) serve(caller context.Context, method, secret, path string, body 
 	return answer, nil
 }
 
-// delay is how long a message is under way.
+// delay returns how long a message is in transit.
 func (w *world) delay(c chance, weather weather) time.Duration {
 	if c.is(weather.slow) {
 		return c.spread(50*time.Millisecond, weather.slowest)
@@ -181,7 +181,7 @@ func (w *world) delay(c chance, weather weather) time.Duration {
 	return c.spread(200*time.Microsecond, 50*time.Millisecond)
 }
 
-// sleep waits, or ends with ctx.
+// sleep waits, or returns the error of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -199,7 +199,7 @@ func silence(ctx context.Context) error {
 	return errNetwork
 }
 
-// heard keeps what the daemon has acknowledged.
+// heard records what the daemon has acknowledged.
 func (l *link) heard(req *lease.TurnRequest, resp *lease.TurnResponse) {
 	if len(resp.Grants) > 0 && resp.RunID != req.RunID {
 		l.violated("%s of run %d is granted jobs of run %d", l.runner, req.RunID, resp.RunID)

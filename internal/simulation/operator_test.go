@@ -9,8 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// operate does what people do to a workflow by hand: they take jobs away from
-// their runners, and begin new runs, also while jobs run.
+// operate does what people do to a workflow by hand: they take jobs away from their
+// runners, and start new runs, also while jobs run.
 func (w *world) operate() {
 	c := w.seed.of("operator")
 	for range oneOf(c, 0, 0, 1, 3) {
@@ -25,8 +25,7 @@ func (w *world) operate() {
 	}
 }
 
-// takeJobAway makes a job ready that some runner has, or one that has ended, if
-// all have.
+// takeJobAway makes a job ready that some runner has, or one that has ended, if all have.
 func (w *world) takeJobAway(c chance) {
 	d := w.present()
 	if d == nil {
@@ -52,7 +51,7 @@ func (w *world) takeJobAway(c chance) {
 	}
 }
 
-// beginRun begins another run with the jobs that have failed, or with all.
+// beginRun starts another run with the failed jobs, or with all.
 func (w *world) beginRun(all bool) {
 	if w.cancelAfter > 0 {
 		return // that would undo it
@@ -73,8 +72,7 @@ func (w *world) beginRun(all bool) {
 	}
 }
 
-// releaseClaims lets a workflow go on again and again in which as many jobs have
-// failed as may.
+// releaseClaims repeatedly releases the claims of a workflow that max_failures holds.
 func (w *world) releaseClaims() {
 	c := w.seed.of("release")
 	for w.life.Err() == nil && !w.isDone() {
@@ -89,7 +87,7 @@ func (w *world) releaseClaims() {
 	}
 }
 
-// ask makes a request of the owner's and reports whether it was carried out.
+// ask sends a request as the owner and reports whether it was carried out.
 func (w *world) ask(method, path string) bool {
 	answer, err := w.serve(w.life, method, token, path, nil, time.Millisecond)
 	if err != nil {
@@ -100,7 +98,7 @@ func (w *world) ask(method, path string) bool {
 	return answer.Code == http.StatusOK
 }
 
-// runID is the present run; 0 if nobody can say.
+// runID returns the current run; 0 if nobody can say.
 func (w *world) runID() int64 {
 	d := w.present()
 	if d == nil {
@@ -113,8 +111,8 @@ func (w *world) runID() int64 {
 	return flow.RunID
 }
 
-// excuse lets the processes of jobs live on beside others of the same jobs: a
-// person has taken the jobs away, and they are still to be ended.
+// excuse allows the processes of jobs to live on beside others of the same jobs: a person
+// has taken the jobs away, and they have yet to be ended.
 func (ps *processes) excuse(jobs ...int64) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()

@@ -7,30 +7,30 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// order is what has begun behind which something else must not begin any more,
-// since people did something last.
+// order is what has begun since people last intervened, and must not be followed by
+// certain other things.
 type order struct {
-	people  time.Time            // when they did
+	people  time.Time            // when they intervened
 	ends    map[int32]*execution // of end jobs, by the stage that they end
 	undoing *execution           // of a compensation
 	undos   map[int32]*execution // by the job that they undo
 	cleans  *execution           // of a job of on_failure
 }
 
-// settling is how long what people took away may still begin: its grant was
-// under way.
+// settling is the time for which jobs that people took away may still start, because
+// their grant was in transit.
 const settling = 2 * time.Minute
 
 func newOrder() order { return order{ends: map[int32]*execution{}, undos: map[int32]*execution{}} }
 
-// forget begins anew, as people do something.
+// forget starts again when people intervene.
 func (o *order) forget() {
 	*o = newOrder()
 	o.people = time.Now()
 }
 
-// checkOrder sees to it that a process begins when its job may (P6), and that
-// stages end and are undone in their order (P11).
+// checkOrder checks that a process begins when its job may (P6), and that stages end and
+// are undone in their order (P11).
 func (ps *processes) checkOrder(p *execution) {
 	place := int32(ps.jobs[p.job])
 	ps.checkDependencies(p, place)
@@ -56,8 +56,8 @@ func (ps *processes) checkOrder(p *execution) {
 	}
 }
 
-// checkUndo looks at the begin of a job of a compensation: nothing of the run is
-// left, and what ran last is undone first.
+// checkUndo checks the start of a compensation's job: nothing of the run is left, and
+// what ran last is undone first.
 func (ps *processes) checkUndo(p *execution, place int32) {
 	var rest []int32
 	for i := range ps.def.Jobs {
@@ -83,7 +83,7 @@ func (ps *processes) checkUndo(p *execution, place int32) {
 	ps.order.undos[undoes] = p
 }
 
-// checkNothingLives sees to it that none of some jobs has a process that can be reached.
+// checkNothingLives checks that none of some jobs has a process that can be reached.
 func (ps *processes) checkNothingLives(p *execution, places []int32) {
 	for _, place := range places {
 		if q := ps.living(place); q != nil {
@@ -92,7 +92,7 @@ func (ps *processes) checkNothingLives(p *execution, places []int32) {
 	}
 }
 
-// living is a process of a job that goes on where it can be reached.
+// living returns a live process of a job on a node that can be reached.
 func (ps *processes) living(place int32) *execution {
 	for _, q := range ps.of[ps.idOf(place)] {
 		if q.end.IsZero() && !q.excused {
@@ -102,8 +102,8 @@ func (ps *processes) living(place int32) *execution {
 	return nil
 }
 
-// checkDependencies sees to it that a job starts when it may, also if it is of a
-// sub-workflow (P6).
+// checkDependencies checks that a job starts when it may, also a job of a sub-workflow
+// (P6).
 func (ps *processes) checkDependencies(p *execution, place int32) {
 	j := &ps.def.Jobs[place]
 	for _, on := range j.DependsOn {
@@ -123,8 +123,8 @@ func (ps *processes) checkDependencies(p *execution, place int32) {
 	}
 }
 
-// didSucceed reports whether a job has been successful, or was not needed in a run.
-// Of a sub-workflow with a condition of its own this is not known.
+// didSucceed reports whether a job was successful, or was not needed in a run. For a
+// sub-workflow with a condition of its own this is not known.
 func (ps *processes) didSucceed(place int32, run int64) bool {
 	j := &ps.def.Jobs[place]
 	if j.RunIf == workflow.RunIfFailure && !ps.hasBegun(place, run) {
@@ -147,8 +147,7 @@ func (ps *processes) didSucceed(place int32, run int64) bool {
 	return true
 }
 
-// hasBegun reports whether a job has had a process in a run, or one of its
-// sub-workflow.
+// hasBegun reports whether a job, or one of its sub-workflow, has had a process in a run.
 func (ps *processes) hasBegun(place int32, run int64) bool {
 	if child := ps.def.Jobs[place].Child; child > 0 {
 		return slices.ContainsFunc(ps.within(child), func(k int32) bool { return ps.hasBegun(k, run) })

@@ -12,7 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// process is a pretended run of a job's command or recovery script.
+// execution is a simulated process of a job's command or recovery script.
 type execution struct {
 	job, run, attempt, fence int64
 
@@ -31,7 +31,7 @@ type execution struct {
 	strays     int  // see audit
 }
 
-// processes are all that ever were.
+// processes are all processes that there ever were.
 type processes struct {
 	*world
 	mu   sync.Mutex
@@ -41,18 +41,18 @@ type processes struct {
 	order order
 }
 
-// machine starts the processes of one runner's life.
+// machine starts the processes of one runner process.
 type machine struct {
 	*processes
 	name       string
-	allocation *slurmtest.Restart // nil: it is not in Slurm
+	allocation *slurmtest.Restart // nil: outside of Slurm
 
 	mu   sync.Mutex
-	dead bool // the runner is; nobody hears of exits any more
+	dead bool // the runner is; nobody learns of exits any more
 	died time.Time
 }
 
-// Start pretends to start a command. It is part of runner.Executor.
+// Start simulates the start of a command. It is part of runner.Executor.
 func (m *machine) Start(c *process.Command, exited func(process.Exit)) (int, error) {
 	p := &execution{machine: m, node: m.name, begin: time.Now(), exited: exited, command: c.Argv[2]}
 	for _, v := range c.Env {
@@ -79,14 +79,14 @@ func (m *machine) Start(c *process.Command, exited func(process.Exit)) (int, err
 	return 0, nil
 }
 
-// fenceOf reads the fence in the key of an attempt, which is its last number.
+// fenceOf returns the fence in the key of an attempt, which is its last number.
 func fenceOf(key string) int64 {
 	words := strings.Split(strings.TrimSuffix(key, ".recovery"), ".")
 	fence, _ := strconv.ParseInt(words[len(words)-1], 10, 64)
 	return fence
 }
 
-// begin lets a process live.
+// begin records the start of a process.
 func (ps *processes) begin(m *machine, p *execution) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -116,7 +116,7 @@ func (ps *processes) succeeded(job int64) bool {
 	return false
 }
 
-// exit ends a process.
+// exit records the end of a process.
 func (ps *processes) exit(m *machine, p *execution, e process.Exit, byItself bool) {
 	ps.mu.Lock()
 	if !p.end.IsZero() {
@@ -153,7 +153,7 @@ func (m *machine) Signal(key string, signal unix.Signal) {
 	time.AfterFunc(after, func() { m.exit(m, p, process.Exit{Signal: int(signal)}, false) })
 }
 
-// outOfReach notes that nobody can reach what runs on a node.
+// outOfReach records that nobody can reach what runs on a node.
 func (ps *processes) outOfReach(node string) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -164,7 +164,7 @@ func (ps *processes) outOfReach(node string) {
 	}
 }
 
-// kill ends the runner of a machine, with all that it has started.
+// kill ends the runner of a machine, with everything that it has started.
 func (m *machine) kill() {
 	m.mu.Lock()
 	m.dead, m.died = true, time.Now()
@@ -190,7 +190,7 @@ func (w *world) isBad(runner string) bool {
 	return w.faulty() && w.seed.of("bad", hostOf(runner)).is(0.03)
 }
 
-// hostOf is the node of a runner, with whose name its own begins.
+// hostOf returns the node of a runner, whose name starts with the node's.
 func hostOf(runner string) string {
 	node, _, _ := strings.Cut(runner, ".")
 	return node

@@ -9,8 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/runner"
 )
 
-// keepRunner has runners work on a host that is not Slurm's, one after the
-// other, until the workflow is complete.
+// keepRunner runs runners on a host outside of Slurm, one after the other, until the
+// workflow is complete.
 func (w *world) keepRunner(host string) {
 	c := w.seed.of("host", host)
 	_ = sleep(w.life, c.between(0, time.Minute))

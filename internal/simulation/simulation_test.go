@@ -19,11 +19,11 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	runtime.GOMAXPROCS(1) // two threads would make the order of events a matter of luck
+	runtime.GOMAXPROCS(1) // with two threads the order of events would be a matter of luck
 	os.Exit(m.Run())
 }
 
-// scratch is a folder that needs no disk, if there is one.
+// scratch returns a folder that needs no disk, if there is one.
 func scratch(t *testing.T) string {
 	dir, err := os.MkdirTemp("/dev/shm", "torc-simulation-")
 	if err != nil {
@@ -40,8 +40,8 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// TestFound runs seeds that have found something; each found it again in the
-// present simulation, when it was put back.
+// TestFound runs seeds that once found an error. Each of them found it again in the
+// present simulation when the error was put back.
 func TestFound(t *testing.T) {
 	for what, s := range map[string]seed{
 		"an allocation whose sbatch answers during a look is canceled as one that was given up": 11,
@@ -50,12 +50,12 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// replayed is how many seeds TestReplay runs again.
+// replayed is the number of seeds that TestReplay runs again.
 const replayed = 12
 
-// TestReplay makes sure that a seed is a run: otherwise a failing one could not
-// be looked at again. What waits for SQLite wakes in the order of the kernel,
-// so that once in a while a run goes another way: two of nine have to be the same.
+// TestReplay checks that a seed determines a run; otherwise a failing one could not be
+// analyzed. Goroutines that wait for SQLite wake up in the order of the kernel, so
+// occasionally a run differs: two of nine must be the same.
 func TestReplay(t *testing.T) {
 	const tries = 8
 	for s := range seed(replayed) {
@@ -99,8 +99,8 @@ func simulate(t *testing.T, s seed) (hash uint64) {
 	return hash
 }
 
-// inShort cuts the lines of a trace: another run of the seed may go another way,
-// so what is printed where it failed has to do.
+// inShort shortens the lines of a trace. Another run of the seed may differ, so the
+// output of the failure has to suffice.
 func inShort(trace string) string {
 	const most = 240
 	var b strings.Builder

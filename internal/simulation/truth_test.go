@@ -9,18 +9,17 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/check"
 )
 
-// recorded is an attempt in the database whose end its runner saw.
+// recorded is an attempt in the database whose end its runner observed.
 type recorded struct {
 	job, run, attempt, fence, startMS, endMS int64
 	code, signal                             int
 }
 
-// leaseKey is what the key of a process and the row of an attempt have in common.
+// leaseKey is common to the key of a process and the row of an attempt.
 type leaseKey struct{ job, fence int64 }
 
-// checkTruth compares what is recorded with the processes that there were: an
-// attempt ended as its own process did (P1), and an end that a runner has seen
-// is recorded, late, or in a spool file (P4).
+// checkTruth compares the records with the processes: an attempt ended as its own process
+// did (P1), and an end that a runner observed is recorded, late, or in a spool file (P4).
 func (w *world) checkTruth(spooled []check.SpooledReport) {
 	began := map[leaseKey]*execution{}
 	for _, all := range w.ps.of {
@@ -41,7 +40,8 @@ func (w *world) checkTruth(spooled []check.SpooledReport) {
 		}
 	}
 	w.checkLost(began)
-	// What was taken from its runner was recorded then, and need not be reported.
+	// An attempt that was taken from its runner was recorded then, and need not be
+	// reported.
 	w.query(`SELECT job_id, fence FROM late_report UNION SELECT job_id, fence FROM attempt WHERE evidence IS NULL`, func(scan func(...any)) {
 		var l leaseKey
 		scan(&l.job, &l.fence)
@@ -54,8 +54,8 @@ func (w *world) checkTruth(spooled []check.SpooledReport) {
 	}
 }
 
-// checkLost sees to it that nobody is taken for dead who could be asked (P5).
-// What becomes of runners in allocations is for Slurm to say.
+// checkLost checks that no runner is considered dead that could be asked (P5). What
+// becomes of runners in allocations is for Slurm to say.
 func (w *world) checkLost(began map[leaseKey]*execution) {
 	w.query(`SELECT job_id, fence, end_ms FROM attempt WHERE json_extract(evidence, '$.lost_runner') = 1 AND json_extract(evidence, '$.slurm') IS NULL`,
 		func(scan func(...any)) {
@@ -68,16 +68,16 @@ func (w *world) checkLost(began map[leaseKey]*execution) {
 		})
 }
 
-// wasSeen reports whether the runner of a process has had the time to write
-// down how it ended. It asks Slurm before, if that has sent a signal. What a
-// runner ends whose lease was taken away is not reported.
+// wasSeen reports whether the runner of a process has had the time to record how it
+// ended. If Slurm has sent a signal, the runner asks Slurm first. The end of a process
+// whose lease was taken away is not reported.
 func (p *execution) wasSeen(over time.Time) bool {
 	const writing = time.Minute
 	died := p.machine.died
 	return p.heard && !p.signaled && over.Sub(p.end) > writing && (died.IsZero() || died.Sub(p.end) > writing)
 }
 
-// recorded reads the attempts whose ends their runners saw.
+// recorded reads the attempts whose ends their runners observed.
 func (w *world) recorded() (all []recorded) {
 	w.query(`SELECT job_id, run_id, attempt_id, fence, COALESCE(start_ms, 0), end_ms,
 			COALESCE(json_extract(evidence, '$.exit_code'), 0), COALESCE(json_extract(evidence, '$.signal'), 0)
@@ -90,12 +90,12 @@ func (w *world) recorded() (all []recorded) {
 	return all
 }
 
-// differs says in what an attempt is not what its process was.
+// differs says how an attempt differs from its process.
 func (r *recorded) differs(p *execution) string {
 	switch {
 	case p == nil:
 		return "it has ended, but never began"
-	case p.attempt != r.attempt || p.run > r.run: // a job that runs goes on in the next run
+	case p.attempt != r.attempt || p.run > r.run: // a running job continues in the next run
 		return "its process was another attempt's"
 	case p.begin.UnixMilli() != r.startMS || p.end.UnixMilli() != r.endMS:
 		return "its process began or ended at another time"
@@ -108,7 +108,7 @@ func (r *recorded) differs(p *execution) string {
 // checkBudgets counts the retries of each rule itself (P7, P8).
 func (w *world) checkBudgets() {
 	if w.begun > 0 {
-		return // jobs that are reset begin to count anew
+		return // jobs that are reset start to count anew
 	}
 	w.query(`SELECT job_id, rule, counted, COUNT(*), SUM(counted AND cause = 'preempted') FROM attempt
 		WHERE action IN ('retry', 'recover') GROUP BY job_id, rule, counted`, func(scan func(...any)) {
@@ -125,7 +125,7 @@ func (w *world) checkBudgets() {
 	})
 }
 
-// limitOf is how many retries of a job a rule may grant.
+// limitOf returns how many retries of a job a rule may grant.
 func (w *world) limitOf(job int64, rule string, counted bool) int64 {
 	for _, h := range w.def.FailureHandlers {
 		for i, r := range h.Rules {
@@ -145,7 +145,7 @@ func (w *world) limitOf(job int64, rule string, counted bool) int64 {
 	return 50
 }
 
-// query reads the database that is left at the end.
+// query reads the final database.
 func (w *world) query(text string, each func(scan func(...any))) { w.queryFile(w.path, text, each) }
 
 func (w *world) queryFile(path, text string, each func(scan func(...any))) {

@@ -105,7 +105,7 @@ func addCompensation(d *workflow.Definition, c chance, jobs int) {
 	stage.AddCompensation(d, undos)
 }
 
-// addLimits bounds a workload: in failures and in time.
+// addLimits limits a workload: its failures and its time.
 func addLimits(d *workflow.Definition, s seed) {
 	c := s.of("limits")
 	if c.is(0.2) {
@@ -129,14 +129,14 @@ func addLimits(d *workflow.Definition, s seed) {
 	}
 }
 
-// addGiveUp has a run given up while most of it is still under way.
+// addGiveUp has a run aborted while most of it is still running.
 func addGiveUp(d *workflow.Definition, s seed) {
 	if c := s.of("give up"); c.is(0.15) {
 		d.Policy.Deadline = &workflow.Deadline{After: oneOf(c, "PT2M", "PT5M", "PT10M"), Policy: workflow.DeadlineFail}
 	}
 }
 
-// timeouts draws limits in time that the daemon looks after.
+// timeouts draws timeouts that the daemon enforces.
 func timeouts(c chance) *workflow.Timeouts {
 	const fail, failWorkflow, alert = workflow.OnTimeoutFail, workflow.OnTimeoutFailWorkflow, workflow.OnTimeoutAlert
 	switch c.IntN(3) {
@@ -148,10 +148,10 @@ func timeouts(c chance) *workflow.Timeouts {
 	return &workflow.Timeouts{Heartbeat: &workflow.TimeLimit{After: shortHeartbeat, Policy: oneOf(c, workflow.OnTimeoutRetry, fail, failWorkflow, alert)}}
 }
 
-// shortHeartbeat is more than what messages that are lost make of a runner's silence.
+// shortHeartbeat is longer than the silence of a runner whose messages are lost.
 const shortHeartbeat = "PT6M"
 
-// kindOf is the kind of the stage that a job is in; empty: the main one.
+// kindOf returns the kind of the stage that a job is in; empty for the main one.
 func (w *world) kindOf(place int32) workflow.StageKind {
 	if n := w.def.Jobs[place].Stage; n > 0 {
 		return w.def.Stages[n-1].Kind
@@ -159,8 +159,8 @@ func (w *world) kindOf(place int32) workflow.StageKind {
 	return ""
 }
 
-// within lists the jobs of a stage (0: the main one), with those of its
-// sub-workflows, but not its end job.
+// within lists the jobs of a stage (0: the main one), with those of its sub-workflows,
+// but not its end job.
 func (w *world) within(stage int32) (all []int32) {
 	for i := range w.def.Jobs {
 		j := &w.def.Jobs[i]
@@ -178,7 +178,7 @@ func (w *world) within(stage int32) (all []int32) {
 	return all
 }
 
-// endOf is the end job of a stage.
+// endOf returns the end job of a stage.
 func (w *world) endOf(stage int32) (place int32, ok bool) {
 	i := slices.IndexFunc(w.def.Jobs, func(j workflow.JobDefinition) bool {
 		return j.Stage > 0 && w.def.Stages[j.Stage-1].Kind == workflow.StageEnd && w.def.Stages[j.Stage-1].Parent == stage
@@ -186,14 +186,14 @@ func (w *world) endOf(stage int32) (place int32, ok bool) {
 	return int32(i), i >= 0
 }
 
-// parentOf is the sub-workflow job of the child stage that a job is in.
+// parentOf returns the sub-workflow job whose jobs are in a child stage.
 func (w *world) parentOf(stage int32) (place int32, ok bool) {
 	i := slices.IndexFunc(w.def.Jobs, func(j workflow.JobDefinition) bool { return stage > 0 && j.Child == stage })
 	return int32(i), i >= 0
 }
 
-// isBehind reports whether a job depends on another one of its stage, be it
-// through others.
+// isBehind reports whether a job depends on another one of its stage, directly or
+// indirectly.
 func (w *world) isBehind(place, other int32) bool {
 	for _, on := range w.def.Jobs[place].DependsOn {
 		if on == other || w.isBehind(on, other) {

@@ -7,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// shapes are what jobs may ask for.
+// shapes are the requirements that jobs may have.
 var shapes = []workflow.ResourceRequirements{
 	{Name: "small", NumCPUs: 1, NumNodes: 1, Memory: "100m", Runtime: "PT2M"},
 	{Name: "wide", NumCPUs: 3, NumNodes: 1, Memory: "1g", Runtime: "PT5M"},
@@ -59,17 +59,17 @@ func workload(s seed) *workflow.Definition {
 	return d
 }
 
-// fate is how one try of a command goes.
+// fate is the course of one execution of a command.
 type fate struct {
 	spawnError bool
 	lasts      time.Duration
 	code       int
 	signal     int
-	deaf       bool          // to SIGTERM
+	deaf       bool          // ignores SIGTERM
 	lingers    time.Duration // after SIGTERM
 }
 
-// fateOf draws how a try of a command goes.
+// fateOf draws the course of an execution of a command.
 func fateOf(s seed, command string, job, attempt int64) fate {
 	c := s.of("fate", command, job, attempt)
 	f := fate{

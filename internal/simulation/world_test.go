@@ -26,7 +26,7 @@ type world struct {
 	began   time.Time
 	worst   weather
 	until   time.Time // when the faults end
-	jumps   bool      // the clock of the daemon's host does
+	jumps   bool      // of the clock of the daemon's host
 	crashes float64   // how likely a daemon is to die
 	def     *workflow.Definition
 	// after which the user cancels the workflow; 0 for never
@@ -37,8 +37,8 @@ type world struct {
 	life        context.Context // ends when the run is over
 	end         context.CancelFunc
 	path        string      // of the last database
-	over        time.Time   // when the run was
-	begun       int         // runs of the workflow beside the first
+	over        time.Time   // when the run was over
+	begun       int         // runs of the workflow after the first
 	settled     atomic.Bool // people leave the workflow alone from now on
 
 	surplus int // see audit
@@ -46,19 +46,19 @@ type world struct {
 	mu           sync.Mutex
 	daemon       *daemon
 	workflow     int64
-	jobs         map[int64]int // ids to their places in def
+	jobs         map[int64]int // ids to their indexes in def
 	ids          []int64
 	trace        strings.Builder
 	violations   []string
 	acknowledged check.Acknowledged
 	answers      map[string]int    // to turns, by runner
-	told         map[leaseKey]bool // leases of which their runners know
+	told         map[leaseKey]bool // leases that their runners know of
 }
 
 // limit is how long a run may take, in virtual time.
 const limit = 12 * time.Hour
 
-// newWorld draws how things are.
+// newWorld draws the conditions of a run.
 func newWorld(s seed, dir string) *world {
 	c := s.of("world")
 	w := &world{seed: s, dir: dir, began: time.Now(), def: workload(s), jobs: map[int64]int{}, answers: map[string]int{}, told: map[leaseKey]bool{}}
@@ -89,7 +89,7 @@ func withoutTime(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// traceWriter puts log lines into the trace.
+// traceWriter writes log lines to the trace.
 type traceWriter struct{ *world }
 
 func (t traceWriter) Write(line []byte) (int, error) {
@@ -106,7 +106,7 @@ func (w *world) note(format string, args ...any) {
 	fmt.Fprintf(&w.trace, "%12.6f %s\n", at.Seconds(), text)
 }
 
-// violated notes that a promise is broken.
+// violated records that a promise is broken.
 func (w *world) violated(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	w.note("VIOLATION: %s", text)
@@ -115,14 +115,14 @@ func (w *world) violated(format string, args ...any) {
 	w.violations = append(w.violations, text)
 }
 
-// hash is short for the whole trace.
+// hash returns a hash of the whole trace.
 func (w *world) hash() uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(w.trace.String()))
 	return h.Sum64()
 }
 
-// faulty reports whether it is still the time of faults.
+// faulty reports whether faults may still occur.
 func (w *world) faulty() bool { return time.Now().Before(w.until) }
 
 func (w *world) weather() weather {
@@ -132,10 +132,10 @@ func (w *world) weather() weather {
 	return w.worst
 }
 
-// jumpPeriod is how often a clock that jumps does so.
+// jumpPeriod is the time between two jumps of the clock.
 const jumpPeriod = 3 * time.Minute
 
-// now is the clock of the daemon's host, which may jump.
+// now returns the time of the daemon's host, whose clock may jump.
 func (w *world) now() time.Time {
 	now := time.Now()
 	if !w.jumps || !w.faulty() {
@@ -159,7 +159,7 @@ func (w *world) isCut(node string) bool {
 	lasts := c.spread(time.Second, span)
 	cut := c.is(0.5) && at >= from && at < from+lasts
 	if cut && at > from+patience {
-		w.ps.outOfReach(node) // its runner may be given up
+		w.ps.outOfReach(node) // its runner may be considered dead
 	}
 	return cut
 }
@@ -174,7 +174,7 @@ func (w *world) adjust(o *server.DaemonOptions, d *daemon) {
 	}
 }
 
-// create makes the workflow.
+// create creates the workflow.
 func (w *world) create(d *daemon) {
 	ctx := context.Background()
 	if _, err := d.Store().Identity(ctx, databaseName); err != nil {
@@ -204,12 +204,12 @@ func (w *world) create(d *daemon) {
 	w.acknowledged.Workflows, w.acknowledged.Jobs = []int64{id}, w.ids
 }
 
-// job is the definition of a job.
+// job returns the definition of a job.
 func (w *world) job(id int64) *workflow.JobDefinition { return &w.def.Jobs[w.jobs[id]] }
 
 func (w *world) idOf(place int32) int64 { return w.ids[place] }
 
-// complete reports whether the workflow has ended, and its compensation.
+// complete reports whether the workflow and its compensation have ended.
 func (w *world) complete() bool {
 	d := w.present()
 	if d == nil {
@@ -223,11 +223,10 @@ func (w *world) complete() bool {
 	return err == nil && !slices.ContainsFunc(undone, func(c stage.Compensation) bool { return !c.State.IsOver() })
 }
 
-// isDone reports whether the workflow has ended and nobody will do anything
-// about it any more.
+// isDone reports whether the workflow has ended and nobody will change it any more.
 func (w *world) isDone() bool { return w.settled.Load() && w.complete() }
 
-// run lets it all happen.
+// run runs the simulation.
 func (w *world) run() {
 	ready := make(chan struct{})
 	w.group.Go(func() { w.keepDaemon(ready) })

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// written is what a writer of a kind makes of chunks.
+// written returns what a Writer of a kind makes of chunks.
 func written(t testing.TB, kind Kind, chunks ...[]byte) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -56,7 +56,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// A line is on the terminal at once, also where an escape may follow.
+// A line is on the terminal at once, even if an escape may follow.
 func TestWriterKeepsNothingBack(t *testing.T) {
 	var out bytes.Buffer
 	w := NewWriter(&out, Output)
@@ -90,11 +90,11 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// sgr are the only sequences that output may have.
+// sgr matches the only sequences that output may have.
 var sgr = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
 
-// Whatever is written in whatever pieces, the terminal gets text, and colours
-// that end.
+// Whatever is written, in whatever pieces, the terminal gets text, and colors that are
+// reset.
 func FuzzWriter(f *testing.F) {
 	for _, seed := range []string{
 		"plain\n", "\x1b[31mred\x1b[0m", "\x1b[31mred", "\x1b]0;title\x07", "\x1b]8;;http://a\x1b\\", "\x1bPq\x1b\\",

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestOwnThreads counts at least those of this program.
+// TestOwnThreads counts at least the threads of this program.
 func TestOwnThreads(t *testing.T) {
 	if n := threadsOf(uint32(os.Getuid())); n < 2 {
 		t.Errorf("counted %d threads of ours", n)

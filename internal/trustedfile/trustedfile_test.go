@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// stranger is a user who is not us.
+// stranger is another user.
 const stranger = 65534
 
 // tree is a folder for a test.
@@ -54,7 +54,7 @@ func (tr tree) file(name string, mode fs.FileMode) {
 	tr.mode(name, mode)
 }
 
-// owner gives a file, or a link, to another user, or group if uid is ours.
+// owner gives a file, or a link, to another user, or to another group if uid is ours.
 func (tr tree) owner(name string, uid, gid int) {
 	tr.t.Helper()
 	if os.Geteuid() != 0 {
@@ -63,13 +63,13 @@ func (tr tree) owner(name string, uid, gid int) {
 	tr.check(os.Lchown(tr.path(name), uid, gid))
 }
 
-// TestRead: a file is read if nobody else could have written it, whichever way.
+// TestRead: a file is read if nobody else could have written it in any way.
 func TestRead(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		make  func(tr tree)
 		plain bool
-		want  string // of the error; empty: it is read
+		want  string // of the error; empty if it is read
 	}{
 		{name: "ours", make: func(tr tree) { tr.file("d/f", 0o644) }},
 		{name: "not there", make: func(tree) {}, want: "no such file"},
@@ -135,7 +135,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadSecret: one that others can read is none.
+// TestReadSecret: a secret that others can read is rejected.
 func TestReadSecret(t *testing.T) {
 	tr := newTree(t)
 	tr.file("f", 0o640)
@@ -148,7 +148,7 @@ func TestReadSecret(t *testing.T) {
 	}
 }
 
-// TestCheckFolder: it is about those who could replace what is made in a folder.
+// TestCheckFolder: what counts is who could replace files in a folder.
 func TestCheckFolder(t *testing.T) {
 	tr := newTree(t)
 	tr.dir("d", 0o777)
@@ -165,8 +165,8 @@ func TestCheckFolder(t *testing.T) {
 	}
 }
 
-// TestAppend: a log in a folder of many is appended to if it is ours, and nothing that
-// somebody put there in its place.
+// TestAppend: a log in a shared folder is appended to if it is ours. Whatever somebody
+// has put in its place is not.
 func TestAppend(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -207,8 +207,8 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// TestAppendWithSecondName: in a folder where only we write a second name is ours, as
-// of a backup by hard links.
+// TestAppendWithSecondName: in a folder where only we can write, a hard link is ours, for
+// instance of a backup.
 func TestAppendWithSecondName(t *testing.T) {
 	tr := newTree(t)
 	tr.file("log", 0o644)
@@ -220,7 +220,7 @@ func TestAppendWithSecondName(t *testing.T) {
 	tr.check(f.Close())
 }
 
-// TestWrite: what stands for a file is replaced, not written to.
+// TestWrite: whatever is in the place of a file is replaced, not written to.
 func TestWrite(t *testing.T) {
 	tr := newTree(t)
 	tr.file("mine", 0o600)
@@ -236,7 +236,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestHasOthers: a group is private if the group file names nobody else in it.
+// TestHasOthers: a group is private if the group file names no other member.
 func TestHasOthers(t *testing.T) {
 	const file = "root:x:0:\nalice:x:1000:\nproj:x:2000:alice,bob\nbob:x:1001:bob\n"
 	for group, want := range map[string]bool{"alice": false, "proj": true, "bob": true, "nowhere": false} {
