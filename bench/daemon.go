@@ -77,7 +77,7 @@ func runIdle(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	what := fmt.Sprintf("daemon idle with %d jobs queued", n)
+	what := fmt.Sprintf("idle daemon with %d jobs queued", n)
 	b.table.add(row{what: what + ", memory", ours: fmt.Sprintf("%.0f MiB", float64(rss)/(1<<20)), must: "80 MiB", aim: "40 MiB"})
 	b.table.add(row{what: what + ", CPU", ours: fmt.Sprintf("%.2f %%", 100*(after-before).Seconds()/idleTime.Seconds()), must: "0.3 %", aim: "0.1 %"})
 	return nil
@@ -100,7 +100,7 @@ func runRestart(ctx context.Context, b *bench) error {
 		took = append(took, t.Seconds())
 		d.kill() // as after a crash: the next start has to recover
 	}
-	b.table.add(row{what: fmt.Sprintf("restart after kill -9 with %d jobs, until it serves", n), ours: fmt.Sprintf("%.2f s", median(took)), must: "1 s", aim: "0.3 s"})
+	b.table.add(row{what: fmt.Sprintf("restart after kill -9 with %d jobs, until it answers", n), ours: fmt.Sprintf("%.2f s", median(took)), must: "1 s", aim: "0.3 s"})
 	return nil
 }
 
@@ -146,7 +146,7 @@ func (b *bench) serve(ctx context.Context, dir string) (*daemon, time.Duration, 
 	port, ok := strings.CutPrefix(strings.TrimSpace(line), "TORC_SERVER_PORT=")
 	if err != nil || !ok {
 		d.kill()
-		return nil, 0, fmt.Errorf("serve said %q (%w), want TORC_SERVER_PORT=", line, err)
+		return nil, 0, fmt.Errorf("serve printed %q (%w), want TORC_SERVER_PORT=", line, err)
 	}
 	d.url = "http://127.0.0.1:" + port + "/torc-service/v1"
 	for {

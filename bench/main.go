@@ -34,20 +34,20 @@ var local = []workload{
 	{"noop", "no-op jobs that keep no output, against a bare spawner, xargs, make and GNU parallel", runNoop},
 	{"files", "no-op jobs with a stdout and a stderr file each, against a spawner that opens two files", runFiles},
 	{"control", "the control plane alone: jobs that are claimed, reported and never spawned", runControl},
-	{"chain", "a chain of jobs: how long from one to the next", runChain},
+	{"chain", "a chain of jobs: the time from one to the next", runChain},
 	{"barrier", "n jobs that wait for n others: last completion to first start", runBarrier},
-	{"create", "a spec to jobs in the database", runCreate},
-	{"idle", "what a daemon with queued jobs and nothing to do needs", runIdle},
+	{"create", "from a spec to jobs in the database", runCreate},
+	{"idle", "the resources of a daemon with queued jobs and nothing to do", runIdle},
 	{"restart", "start of a daemon on a large database until it answers", runRestart},
 }
 
 // onSlurm are those that need a cluster: the test cluster on this machine, or, for
 // steady, the fake one.
 var onSlurm = []workload{
-	{"makespan", "jobs of a second, against a job array, one sbatch per job, and the ideal", runMakespan},
+	{"makespan", "jobs of one second, against a job array, one sbatch per job, and the ideal", runMakespan},
 	{"retry", "jobs that fail once: failure to next attempt", runRetry},
 	{"release", "last job's end to the end of its allocation", runRelease},
-	{"steady", "what a daemon with 50 allocations at work needs, and asks of Slurm", runSteady},
+	{"steady", "the resources and Slurm calls of a daemon with 50 busy allocations", runSteady},
 }
 
 // bench is what the workloads share.
@@ -87,12 +87,12 @@ func main() {
 func run(ctx context.Context) error {
 	b := &bench{}
 	only := flag.String("run", "", "workloads, separated by commas (default: all of the group)")
-	scratch := flag.String("dir", "", "scratch folder; the file system counts (default: a temporary folder)")
+	scratch := flag.String("dir", "", "scratch folder; the measurements depend on its file system (default: a temporary folder)")
 	flag.StringVar(&b.out, "o", "", "replace the tables in this file (between the bench comments) as well as printing them")
 	flag.StringVar(&b.binary, "binary", "bin/torc-slurm", "the program to measure")
 	flag.IntVar(&b.rounds, "rounds", 3, "runs of each, in turns; the table has medians")
 	flag.IntVar(&b.jobs, "j", numCPU(), "jobs at a time")
-	flag.BoolVar(&b.quick, "quick", false, "a tenth of the work, to see that all of it runs")
+	flag.BoolVar(&b.quick, "quick", false, "a tenth of the work, to check that everything runs")
 	flag.BoolVar(&b.slurm, "slurm", false, "the group of workloads on Slurm; a round takes about ten minutes")
 	flag.Usage = usage
 	flag.Parse()

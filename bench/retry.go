@@ -72,7 +72,7 @@ func (c *cluster) retry(ctx context.Context, mode string) (gaps []float64, err e
 		}
 	}
 	if len(gaps) != len(failed) {
-		return nil, fmt.Errorf("%d jobs failed, %d were tried again", len(failed), len(gaps))
+		return nil, fmt.Errorf("%d jobs failed, %d were retried", len(failed), len(gaps))
 	}
 	_, err = c.released(ctx)
 	return gaps, err

@@ -63,7 +63,7 @@ func runSteady(ctx context.Context, b *bench) (err error) {
 		return err
 	}
 	if n := f.working(); n != steadyAllocations {
-		return fmt.Errorf("%d allocations work, want %d", n, steadyAllocations)
+		return fmt.Errorf("%d allocations are working, want %d", n, steadyAllocations)
 	}
 	before := len(f.Calls())
 	cpu, err := cpuTime(e.PID)
@@ -78,7 +78,7 @@ func runSteady(ctx context.Context, b *bench) (err error) {
 	if err != nil {
 		return err
 	}
-	what := fmt.Sprintf("daemon with %d allocations at work", steadyAllocations)
+	what := fmt.Sprintf("daemon with %d busy allocations", steadyAllocations)
 	b.table.add(row{what: what + ", memory", ours: fmt.Sprintf("%.1f MiB", float64(largest)/(1<<20)), must: "50 MiB", aim: "40 MiB"})
 	b.table.add(row{what: "… CPU", ours: fmt.Sprintf("%.2f %%", 100*(used-cpu).Seconds()/lasts.Seconds())})
 	b.addCalls(f.Calls()[before:], lasts)

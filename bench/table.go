@@ -34,7 +34,7 @@ func (t table) markdown() string {
 // report prints the table with a description of the measurement, replaces it in the file,
 // and starts another one.
 func (b *bench) report(section, about string) error {
-	text := fmt.Sprintf("%s\n\nMade by `%s`, medians of %d run(s) each, in turns.\n\n%s",
+	text := fmt.Sprintf("%s\n\nMade by `%s`: medians of %d run(s) each, in turns.\n\n%s",
 		about, strings.Join(append([]string{"go run ./bench"}, os.Args[1:]...), " "), b.rounds, b.table.markdown())
 	b.table = nil
 	fmt.Print(text)

@@ -164,12 +164,12 @@ func importProblems(p goPackage) (problems []string) {
 		case to == "" && from == "workflow" && strings.Contains(imp, "."):
 			problems = append(problems, p.ImportPath+" imports "+imp+": workflow imports only the standard library")
 		case from == "slurm" && to == "workflow" && imp != slurmWords:
-			problems = append(problems, p.ImportPath+" imports "+imp+": of workflow it may know the words of Slurm alone")
+			problems = append(problems, p.ImportPath+" imports "+imp+": from workflow it may import only Slurm's state names")
 		case to != "" && to != from && !slices.Contains(allowed, to):
 			problems = append(problems, p.ImportPath+" must not import "+imp)
 		}
 		if may, isRoom := roomMayImport[strings.TrimPrefix(p.ImportPath, module+"/")]; isRoom && to != "" && (to == from || !slices.Contains(may, to)) && !slices.Contains(may, strings.TrimPrefix(imp, module+"/")) {
-			problems = append(problems, p.ImportPath+" must not import "+imp+", which is a room above it")
+			problems = append(problems, p.ImportPath+" must not import "+imp+", which is above it")
 		}
 		if folders, ok := onlyIn[imp]; ok && !slices.Contains(folders, from) {
 			problems = append(problems, p.ImportPath+" must not import "+imp)

@@ -182,7 +182,7 @@ func TestCausesAreExplained(t *testing.T) {
 	}
 	for _, cause := range workflow.CauseKinds() {
 		if !strings.Contains(string(page), "`"+string(cause)+"`") {
-			t.Errorf("failures-and-retries.md says nothing of the cause %s", cause)
+			t.Errorf("failures-and-retries.md does not mention the cause %s", cause)
 		}
 	}
 }

@@ -76,14 +76,14 @@ func checkSizes(t *testing.T, of string, counts map[string]int, limit int, large
 		case n > max(ceiling, limit):
 			t.Errorf("%s has %d %s, the limit is %d: divide it", name, n, of, max(ceiling, limit))
 		case known && n <= limit:
-			t.Logf("%s has %d %s: it needs no exception any more", name, n, of)
+			t.Logf("%s has %d %s: remove its exception", name, n, of)
 		case n < ceiling:
-			t.Logf("%s has %d %s: lower its ceiling from %d", name, n, of, ceiling)
+			t.Logf("%s has %d %s: lower its limit from %d", name, n, of, ceiling)
 		}
 	}
 	for name := range large {
 		if _, is := counts[name]; !is {
-			t.Logf("%s is not there: it needs no exception any more", name)
+			t.Logf("%s does not exist: remove its exception", name)
 		}
 	}
 }

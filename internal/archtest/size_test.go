@@ -38,7 +38,7 @@ func TestTrackedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if problem != "" {
-			t.Errorf("%s %s: git rm --cached it, and have .gitignore name it", name, problem)
+			t.Errorf("%s %s: remove it with git rm --cached and add it to .gitignore", name, problem)
 		}
 	}
 }
@@ -49,7 +49,7 @@ func tracked(t *testing.T, dir string) []string {
 	t.Helper()
 	index, err := exec.Command("git", "-C", dir, "rev-parse", "--path-format=absolute", "--git-path", "index").CombinedOutput()
 	if err != nil {
-		t.Skipf("there is no git, or it knows no work tree here, so no tracked file was looked at: %v: %s", err, index)
+		t.Skipf("no git, or no git work tree here, so tracked files were not checked: %v: %s", err, index)
 	}
 	// The go command runs a passed test again if a file that it opened has changed.
 	if _, err := os.ReadFile(strings.TrimSuffix(string(index), "\n")); err != nil {

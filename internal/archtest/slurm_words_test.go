@@ -52,7 +52,7 @@ func wordProblems(s *source) (problems []string) {
 			}
 		case *ast.CompositeLit:
 			if sel, ok := n.Type.(*ast.SelectorExpr); ok && sel.Sel.Name == "SlurmEvidence" && len(n.Elts) > 0 {
-				add(n, "failure.SlurmEnd makes the evidence of Slurm")
+				add(n, "only failure.SlurmEnd makes evidence from what Slurm reports")
 			}
 		}
 		return true

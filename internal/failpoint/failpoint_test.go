@@ -70,7 +70,7 @@ func TestFiresAtTheNthHitOnce(t *testing.T) {
 func TestChanceIsRepeatable(t *testing.T) {
 	first := fired(t, "a=kill%0.25/7", "a", 1000)
 	if again := fired(t, "a=kill%0.25/7", "a", 1000); !slices.Equal(first, again) {
-		t.Error("the same seed fired at other hits")
+		t.Error("the same seed fired at different hits")
 	}
 	if other := fired(t, "a=kill%0.25/8", "a", 1000); slices.Equal(first, other) {
 		t.Error("another seed fired at the same hits")

@@ -14,7 +14,7 @@ func TestControllerAway(t *testing.T) {
 	id := w.submit(shape("debug", "n1", 10*time.Minute) + sweep(8, 8, ""))
 	w.untilRunning(id, 2)
 	real.Stop(t, "slurmctld")
-	w.pass(time.Minute, "slurmctld is away")
+	w.waitFor(time.Minute, "slurmctld is down")
 	if w.ended() < 4 {
 		t.Errorf("%d jobs ended without slurmctld, want 4", w.ended())
 	}

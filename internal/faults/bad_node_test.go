@@ -41,6 +41,6 @@ func TestNodesWithoutFolder(t *testing.T) {
 	w.settle(id, nil)
 	w.expectOneAttempt(id)
 	if n := w.submissions(); n > 6 {
-		t.Errorf("sbatch was called %d times for three nodes that are bad", n)
+		t.Errorf("sbatch was called %d times for three bad nodes", n)
 	}
 }

@@ -40,7 +40,7 @@ func (w *world) allJobs(id int64) []api.Job {
 	w.t.Helper()
 	jobs := w.jobs(id)
 	if len(jobs) == 0 {
-		w.t.Fatalf("the jobs of workflow %d are not to be had", id)
+		w.t.Fatalf("the daemon does not return the jobs of workflow %d", id)
 	}
 	return jobs
 }
@@ -49,9 +49,9 @@ func (w *world) allocations(id int64) []api.Allocation {
 	return collect(w.client.Allocations.List(context.WithoutCancel(w.t.Context()), client.AllocationFilter{WorkflowID: id}))
 }
 
-// stand describes the state of the jobs and allocations of a workflow for failure
+// progress describes the state of the jobs and allocations of a workflow for failure
 // messages.
-func (w *world) stand(id int64) string {
+func (w *world) progress(id int64) string {
 	var b strings.Builder
 	for _, j := range w.jobs(id) {
 		fmt.Fprintf(&b, "%s is %s\n", j.Name, j.Status)
@@ -86,8 +86,8 @@ func (w *world) running() (names []string) {
 	return names
 }
 
-// pass waits for a time during which a fault lasts.
-func (w *world) pass(d time.Duration, what string) {
+// waitFor waits for a time during which a fault lasts.
+func (w *world) waitFor(d time.Duration, what string) {
 	w.t.Helper()
 	began := time.Now()
 	w.eventually(d+time.Minute, what, func() bool { return time.Since(began) >= d })
@@ -138,7 +138,7 @@ func (w *world) settleAllocations(id int64) {
 	})
 	w.t.Logf("all allocations had ended after %v", time.Since(w.began).Round(time.Second))
 	for _, a := range w.allocations(id) {
-		w.t.Logf("allocation %d (Slurm job %d, life %d) on %s: %s (%s): %s", a.ID, a.SlurmJobID, a.RestartCount, a.NodeList, a.Cause, a.Confidence, a.CauseText)
+		w.t.Logf("allocation %d (Slurm job %d, start %d) on %s: %s (%s): %s", a.ID, a.SlurmJobID, a.RestartCount, a.NodeList, a.Cause, a.Confidence, a.CauseText)
 	}
 	w.checkJournal()
 	w.checkGone()
@@ -199,7 +199,7 @@ func (w *world) expectWhy(id int64, name string, parts ...string) {
 		text := w.why(*j.ID)
 		for _, part := range parts {
 			if !strings.Contains(text, part) {
-				w.t.Errorf("why does not say %q of %s:\n%s", part, name, text)
+				w.t.Errorf("why does not say %q about %s:\n%s", part, name, text)
 			}
 		}
 		return
@@ -234,7 +234,7 @@ func (w *world) checkJournal() {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		w.eventually(10*time.Second, "nothing of the job runs that holds "+path, func() bool {
+		w.eventually(10*time.Second, "no process of the job is left that holds "+path, func() bool {
 			return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 		})
 		f.Close()
@@ -271,7 +271,7 @@ func (w *world) checkGone() {
 		})
 	})
 	deadline := time.Now().Add(20 * time.Second)
-	w.eventually(30*time.Second, "the processes are looked for", func() bool {
+	w.eventually(30*time.Second, "the processes are listed", func() bool {
 		left = w.processes()
 		// Slurm's programs may be running at any time; a batch script that is not a
 		// runner belongs to the daemon.
@@ -302,8 +302,8 @@ func (w *world) checkCalls() {
 		}
 		most = max(most, j-i)
 	}
-	if most > w.mostCalls {
-		w.t.Errorf("%d calls of Slurm within a minute, want at most %d", most, w.mostCalls)
+	if most > w.maxCalls {
+		w.t.Errorf("%d calls of Slurm within a minute, want at most %d", most, w.maxCalls)
 	}
 	w.t.Logf("calls of Slurm in %v, %d within a minute at most: %v", time.Since(w.began).Round(time.Second), most, counts)
 }

@@ -35,7 +35,7 @@ func TestRunnerContinuedTooLate(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(attempts) != 2 || !slices.Contains(causes, attempts[0].Cause) || attempts[1].Cause != "ok" {
-			t.Errorf("job %s had other attempts than one that was lost with its node and one that went well\n%s", j.Name, w.why(*j.ID))
+			t.Errorf("job %s had other attempts than one that was lost with its node and one that succeeded\n%s", j.Name, w.why(*j.ID))
 		}
 	}
 }

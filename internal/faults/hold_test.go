@@ -23,7 +23,7 @@ func TestMaxFailures(t *testing.T) {
 			t.Errorf("the allocation that waited ended by %s: %s", a.Cause, a.CauseText)
 		}
 	}
-	w.pass(10*time.Second, "claims are held")
+	w.waitFor(10*time.Second, "claims are held")
 	w.expectSubmissions(2)
 	w.run("workflows", "resume", text(id))
 	w.finishHeld(id)
@@ -35,17 +35,17 @@ func TestPause(t *testing.T) {
 	w := newWorld(t, slurmtest.UseReal(t))
 	id := w.holdClaims("circuit_breakers: [{per: workflow, cause: [exit], threshold: 1, within: PT10M, action: pause, for: PT30S}]\n")
 	waiting := w.waiting(id)
-	w.eventually(time.Minute, "the runner that was there leaves", func() bool {
+	w.eventually(time.Minute, "the first runner leaves", func() bool {
 		return hasAllocation(w.allocations(id), func(a api.Allocation) bool { return a.State == "ended" })
 	})
 	begun := w.begun("") // including jobs claimed in advance
-	w.pass(10*time.Second, "claims are held")
+	w.waitFor(10*time.Second, "claims are held")
 	if now := w.waiting(id); now.ID != waiting.ID {
 		t.Errorf("allocation %d waited, now allocation %d", waiting.ID, now.ID)
 	}
 	w.expectSubmissions(2)
 	if n := w.begun(""); n > begun {
-		t.Errorf("%d jobs began though claims are held", n-begun)
+		t.Errorf("%d jobs began although claims are held", n-begun)
 	}
 	w.finishHeld(id)
 	w.expectSubmissions(3)
@@ -55,9 +55,9 @@ func TestPause(t *testing.T) {
 // when the claims are held because of that.
 func (w *world) holdClaims(policy string) int64 {
 	w.t.Helper()
-	id := w.submit(policy + twoPlaces + `
+	id := w.submit(policy + twoAllocations + `
 jobs:
-  - {name: bad, command: '` + failsLate + `', priority: 1, scheduler: s, resource_requirements: wide}
+  - {name: bad, command: '` + failWhenTold + `', priority: 1, scheduler: s, resource_requirements: wide}
   - {name: 'rest{i}', command: ./job.sh 1, parameters: {i: '1:6'}, scheduler: s, resource_requirements: small}
   - {name: big, command: ./job.sh 1, scheduler: h, resource_requirements: wider}
 `)

@@ -62,7 +62,7 @@ func TestRunnerContinued(t *testing.T) {
 	pid := w.runner()
 	w.signal(pid, syscall.SIGSTOP)
 	stopped := time.Now()
-	w.eventually(2*time.Minute, "its lease is over", func() bool { return time.Since(stopped) > 65*time.Second })
+	w.eventually(2*time.Minute, "its lease has expired", func() bool { return time.Since(stopped) > 65*time.Second })
 	w.signal(pid, syscall.SIGCONT)
 	w.settle(id, nil)
 	w.expectOneAttempt(id)
@@ -73,14 +73,14 @@ func TestDaemonKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
 	const kills = 20
-	w.mostCalls = usualCalls + 3*kills // each daemon queries what the cluster offers
+	w.maxCalls = usualCalls + 3*kills // each daemon queries what the cluster offers
 	id := w.submit(shape("debug", "n3", 10*time.Minute) + sweep(60, 2, ""))
 	w.untilRunning(id, 1)
 	for range kills {
 		ended := w.ended()
 		w.killDaemon()
 		w.startDaemon()
-		w.eventually(time.Minute, "jobs go on", func() bool { return w.ended() > ended })
+		w.eventually(time.Minute, "jobs continue", func() bool { return w.ended() > ended })
 	}
 	w.settle(id, nil)
 	w.expectOneAttempt(id)
@@ -94,7 +94,7 @@ func TestDaemonAway(t *testing.T) {
 	id := w.submit(shape("debug", "n4", 10*time.Minute) + sweep(4, 5, ""))
 	w.untilRunning(id, 2)
 	w.killDaemon()
-	w.pass(2*time.Minute, "the daemon is away")
+	w.waitFor(2*time.Minute, "the daemon is down")
 	if w.ended() < 2 {
 		t.Error("no job ended without the daemon")
 	}

@@ -16,13 +16,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// sideBySide is the number of tests that run at a time: they mostly wait.
-const sideBySide = "6"
+// maxParallel is the number of tests that run at a time: they mostly wait.
+const maxParallel = "6"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if !isSet("test.parallel") {
-		if err := flag.Set("test.parallel", sideBySide); err != nil {
+		if err := flag.Set("test.parallel", maxParallel); err != nil {
 			panic(err)
 		}
 	}

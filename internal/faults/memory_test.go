@@ -60,7 +60,7 @@ func TestHiddenOutOfMemory(t *testing.T) {
 func (w *world) expectNoDoubt(id int64) {
 	w.t.Helper()
 	if n := len(w.events(id, workflow.EventOOMDoubtful)); n != 0 {
-		w.t.Errorf("%d events say that it is in doubt whose process was killed", n)
+		w.t.Errorf("%d events say that it is unclear whose process was killed", n)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestSuspended(t *testing.T) {
 	a := w.untilRunning(id, 2)
 	w.admin("suspend", text(a.SlurmJobID))
 	suspended := time.Now()
-	w.eventually(2*time.Minute, "it is suspended for longer than a silence may last", func() bool {
+	w.eventually(2*time.Minute, "it is suspended for longer than a lease", func() bool {
 		return time.Since(suspended) > 30*time.Second
 	})
 	w.admin("resume", text(a.SlurmJobID))

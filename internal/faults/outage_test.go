@@ -31,10 +31,10 @@ func TestProgramsFail(t *testing.T) {
 			w.fault(program, script)
 		}
 		before := len(w.calls())
-		w.eventually(time.Minute, "Slurm is asked", func() bool { return len(w.calls()) >= before+3 })
+		w.eventually(time.Minute, "Slurm is polled", func() bool { return len(w.calls()) >= before+3 })
 	}
 	for _, program := range []string{"squeue", "sacct", "scontrol"} {
-		w.mend(program)
+		w.endFault(program)
 	}
 	w.settle(id, nil)
 	w.expectOneAttempt(id)

@@ -12,9 +12,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// elsewhere is a call of the program by the user on another login node, which has the
+// commandOn returns a call of the program by the user on another login node, which has the
 // same files and another name.
-func (w *world) elsewhere(host string, args ...string) *exec.Cmd {
+func (w *world) commandOn(host string, args ...string) *exec.Cmd {
 	script := fmt.Sprintf(`hostname %s && exec setpriv --reuid=%d --regid=%d --clear-groups "$0" "$@"`, host, w.owner.Uid, w.owner.Gid)
 	cmd := exec.Command("unshare", append([]string{"--uts", "sh", "-c", script, w.program}, args...)...)
 	cmd.Dir, cmd.Env = w.dir, w.environ()
@@ -28,24 +28,24 @@ func TestSecondLoginNode(t *testing.T) {
 	w := newWorld(t, slurmtest.UseReal(t))
 	first := w.endpoint
 	known := fmt.Sprintf("it was last on %s (process %d)", first.Host, first.PID)
-	out, err := w.elsewhere("login2", "workflows", "list").CombinedOutput()
+	out, err := w.commandOn("login2", "workflows", "list").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), known) {
-		t.Errorf("the other login node does not say where the daemon is, which listens for no other host yet: %v\n%s", err, out)
+		t.Errorf("the other login node does not say where the daemon is, which does not listen for other hosts yet: %v\n%s", err, out)
 	}
 
 	id := w.submit(shape("debug", "", 10*time.Minute) + sweep(12, 4, ""))
 	w.untilRunning(id, 2)
-	out, err = w.elsewhere("login2", "-f", "json", "workflows", "get", text(id)).CombinedOutput()
+	out, err = w.commandOn("login2", "-f", "json", "workflows", "get", text(id)).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), w.name()) {
 		t.Errorf("the other login node does not find the daemon: %v\n%s", err, out)
 	}
-	out, err = w.elsewhere("login2", "serve", "--port", "0", "--token-file", w.path("token")).CombinedOutput()
+	out, err = w.commandOn("login2", "serve", "--port", "0", "--token-file", w.path("token")).CombinedOutput()
 	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != 5 || !strings.Contains(string(out), fmt.Sprintf("in use by torc-slurm on %s, pid %d", first.Host, first.PID)) {
-		t.Errorf("a second daemon is not refused: %v\n%s", err, out)
+		t.Errorf("a second daemon is not rejected: %v\n%s", err, out)
 	}
 
 	w.killDaemon() // its endpoint file stays
-	out, err = w.elsewhere("login2", "-f", "json", "workflows", "get", text(id)).CombinedOutput()
+	out, err = w.commandOn("login2", "-f", "json", "workflows", "get", text(id)).CombinedOutput()
 	if err != nil {
 		t.Errorf("the other login node does not take over: %v\n%s", err, out)
 	}
@@ -110,7 +110,7 @@ func TestDaemonInAllocation(t *testing.T) {
 	w.findDaemon(func(server.Endpoint) bool { return true })
 	first := w.endpoint
 	if out, err := w.command("serve", "--sbatch", "--mem=300M").CombinedOutput(); err == nil || !strings.Contains(string(out), "your daemon runs already") {
-		t.Errorf("a second one is asked for: %v\n%s", err, out)
+		t.Errorf("a second one is requested: %v\n%s", err, out)
 	}
 	id := w.submit(shape("debug", "", 10*time.Minute) + sweep(40, 6, ""))
 	w.untilRunning(id, 2)

@@ -67,8 +67,8 @@ func (w *world) fault(program, script string) {
 	w.write("fault/"+program, strings.ReplaceAll(script, "DIR", w.dir)+"\n", 0o644)
 }
 
-// mend ends a fault.
-func (w *world) mend(program string) {
+// endFault ends a fault.
+func (w *world) endFault(program string) {
 	if err := os.Remove(w.path("fault", program)); err != nil {
 		w.t.Fatal(err)
 	}

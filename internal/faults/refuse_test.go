@@ -55,7 +55,7 @@ func (w *world) lostSubmission(how string) {
 	w.settle(id, nil)
 	w.expectSubmissions(2)
 	if !hasAllocation(w.allocations(id), func(a api.Allocation) bool { return a.Cause == "never" }) {
-		w.t.Error("no allocation was given up")
+		w.t.Error("no allocation was aborted")
 	}
 }
 
@@ -77,23 +77,23 @@ func TestSubmitLimit(t *testing.T) {
 func TestInvalidAccount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
-	w.refused(`account: nobodys, partition: debug, walltime: "00:10:00"`, "Invalid account")
+	w.submitRejected(`account: nobodys, partition: debug, walltime: "00:10:00"`, "Invalid account")
 }
 
 func TestInvalidPartition(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
-	w.refused(`account: research, partition: nowhere, walltime: "00:10:00"`, "partition")
+	w.submitRejected(`account: research, partition: nowhere, walltime: "00:10:00"`, "partition")
 }
 
 func TestInvalidTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
-	w.refused(`account: research, partition: debug, walltime: "2-00:00:00"`, "time limit")
+	w.submitRejected(`account: research, partition: debug, walltime: "2-00:00:00"`, "time limit")
 }
 
-// refused submits what Slurm rejects.
-func (w *world) refused(scheduler, reason string) {
+// submitRejected submits what Slurm rejects.
+func (w *world) submitRejected(scheduler, reason string) {
 	w.t.Helper()
 	spec := "slurm_schedulers: [{name: s, " + scheduler + ", mem: 300M, nodes: 1}]\n" + sweep(2, 3, "")
 	w.write("spec.yaml", "name: "+w.name()+"\n"+spec, 0o644)

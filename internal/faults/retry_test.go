@@ -50,7 +50,7 @@ const timesPreempted = 10
 func TestPreemptedThenOutOfMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memoryLimited(t))
-	w.mostCalls = usualCalls + 6*timesPreempted // another sbatch, and polls of what ended
+	w.maxCalls = usualCalls + 6*timesPreempted // another sbatch, and polls of what ended
 	id := w.submit("execution_config: {mode: slurm}\n" + shape("scavenge", "", 10*time.Minute) + fmt.Sprintf(`
 compute_node_wait_for_new_jobs_seconds: 0
 resource_requirements: [{name: small, num_cpus: 1, memory: 100m, runtime: PT5M}]
@@ -77,11 +77,11 @@ actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_ag
 	w.expectWhy(id, "job", "resources/oom: 1 of 3", fmt.Sprintf("default/preempted: %d of 50 free", timesPreempted), "memory 100m -> 1000m")
 }
 
-// bothThere waits until jobs run on two nodes, for a minute at most.
-const bothThere = `touch "on-$SLURMD_NODENAME"; for ((k = 0; k < 600; k++)); do there=(on-*); ((${#there[@]} > 1)) && break; sleep 0.1; done; `
+// awaitBothNodes waits until jobs run on two nodes, for a minute at most.
+const awaitBothNodes = `touch "on-$SLURMD_NODENAME"; for ((k = 0; k < 600; k++)); do there=(on-*); ((${#there[@]} > 1)) && break; sleep 0.1; done; `
 
-// fussy is jobs that fail on the node where the first of them ran, after some command.
-func fussy(first string) string {
+// failOnFirstNode is jobs that fail on the node where the first of them ran, after some command.
+func failOnFirstNode(first string) string {
 	return `
 compute_node_wait_for_new_jobs_seconds: 0
 resource_requirements: [{name: small, num_cpus: 1, memory: 100m, runtime: PT30S}]
@@ -118,7 +118,7 @@ func (w *world) expectAvoided(id int64) (bad string) {
 func TestBadNodeLive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
-	id := w.submit(fussy(bothThere) + `
+	id := w.submit(failOnFirstNode(awaitBothNodes) + `
 slurm_schedulers:
   - {name: a, account: research, partition: debug, mem: 700M, nodes: 1, walltime: "00:10:00", extra: --cpus-per-task=2 --nodelist=n2}
   - {name: b, account: research, partition: debug, mem: 700M, nodes: 1, walltime: "00:10:00", extra: --cpus-per-task=2 --nodelist=n3}
@@ -136,7 +136,7 @@ actions:
 func TestBadNodeNew(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
-	id := w.submit(shape("debug", "", 10*time.Minute) + fussy("") +
+	id := w.submit(shape("debug", "", 10*time.Minute) + failOnFirstNode("") +
 		"actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_age: PT1S, max_submit_per_minute: 30}]\n")
 	w.settle(id, nil)
 	bad := w.expectAvoided(id)
@@ -208,7 +208,7 @@ parameters: {i: "1:%d"}
 jobs: [{name: "job{i}", command: exit 3, resource_requirements: small, use_parameters: [i]}]
 actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_age: PT1S, max_submit_per_minute: 30}]
 `, jobs))
-	w.eventually(patience, "the storm is there", func() bool {
+	w.eventually(patience, "many jobs have failed", func() bool {
 		return len(collect(w.client.Results.List(t.Context(), client.ResultFilter{WorkflowID: id}))) > jobs/2
 	})
 	w.run("retry-policy", "settings", "--global-max-retries", "0")
@@ -227,14 +227,14 @@ actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_ag
 			case a.Decision != "retry":
 				refused++
 			case *a.EndedMS > stopped:
-				t.Errorf("%s was granted a retry after that had been stopped: %s", name, a.Reason)
+				t.Errorf("%s was granted a retry after retries had been switched off: %s", name, a.Reason)
 			default:
 				granted++
 			}
 		}
 	}
 	if refused != jobs || granted == 0 {
-		t.Errorf("%d retries were granted and %d refused, want some and %d", granted, refused, jobs)
+		t.Errorf("%d retries were granted and %d denied, want some and %d", granted, refused, jobs)
 	}
 	t.Logf("%d retries were granted, then none; the rest took %v", granted, time.Since(time.UnixMilli(stopped)).Round(time.Second))
 }

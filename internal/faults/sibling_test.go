@@ -29,7 +29,7 @@ func (w *world) siblings(how string) {
 compute_node_wait_for_new_jobs_seconds: 0
 cancel_siblings_on: [{label: critical}, {cause: exit}]
 jobs:
-  - {name: bad, command: '` + failsLate + `', resource_requirements: small}
+  - {name: bad, command: '` + failWhenTold + `', resource_requirements: small}
   - {name: polite, command: ./job.sh 300, resource_requirements: small}
   - {name: rude, command: ./job.sh 300 ignore, resource_requirements: small}
   - {name: other, command: ./job.sh 300, resource_requirements: small}
@@ -56,7 +56,7 @@ actions: [{trigger_type: on_workflow_start, action_type: schedule_nodes, schedul
 	last := w.slurmJobOf("rest")
 	for _, a := range w.allocations(id) {
 		if rest := w.attempts(id, "rest")[0]; a.SlurmJobID != last && a.EndMS > *rest.EndedMS-5000 {
-			t.Errorf("allocation %d, of which nothing was needed any more, ended %d ms before the last job", a.ID, *rest.EndedMS-a.EndMS)
+			t.Errorf("allocation %d, which was no longer needed, ended %d ms before the last job", a.ID, *rest.EndedMS-a.EndMS)
 		}
 	}
 }

@@ -28,9 +28,9 @@ func (w *world) clients(script string) {
 		w.fault(program, fmt.Sprintf(`if [ -z "$SLURM_JOB_ID" ]; then %s; fi`, script))
 	}
 	second := w.submit(shape("debug", "", 10*time.Minute) + sweep(2, 3, ""))
-	w.pass(time.Minute, "Slurm's programs fail")
+	w.waitFor(time.Minute, "Slurm's programs fail")
 	for _, program := range programs {
-		w.mend(program)
+		w.endFault(program)
 	}
 	for _, id := range []int64{first, second} {
 		w.settle(id, nil)

@@ -26,8 +26,8 @@ const requirements = `resource_requirements:
   - {name: wider, num_cpus: 3, memory: 100m, runtime: PT1M}
 `
 
-// failsLate has a job fail when the test says so.
-const failsLate = `until [ -e fail ]; do sleep 0.2; done; exit 3`
+// failWhenTold has a job fail when the test says so.
+const failWhenTold = `until [ -e fail ]; do sleep 0.2; done; exit 3`
 
 // compensation returns the compensation of a workflow.
 func (w *world) compensation(id int64) (c stage.Compensation, ok bool) {
@@ -172,7 +172,7 @@ func (w *world) runnerIn(slurmJob int64) int {
 func TestDaemonKilledBeforeCompensation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t), "heartbeat_timeout_secs=120")
-	w.mostCalls = usualCalls + 30 // two more daemons query what the cluster offers
+	w.maxCalls = usualCalls + 30 // two more daemons query what the cluster offers
 	id := w.submit(requirements + `
 compute_node_wait_for_new_jobs_seconds: 60
 slurm_schedulers:
@@ -180,18 +180,18 @@ slurm_schedulers:
   - {name: b, account: research, partition: debug, mem: 300M, nodes: 1, walltime: "00:10:00"}
 on_failure: {timeout: PT5M, jobs: [{name: tell, command: ./job.sh 1, resource_requirements: small}]}
 jobs:
-  - {name: first, command: './job.sh 1; ` + failsLate + `', undo: ./job.sh 5, scheduler: a, resource_requirements: small}
+  - {name: first, command: './job.sh 1; ` + failWhenTold + `', undo: ./job.sh 5, scheduler: a, resource_requirements: small}
   - {name: second, command: ./job.sh 3, undo: ./job.sh 1, scheduler: b, resource_requirements: small}
 actions:
   - {trigger_type: on_workflow_start, action_type: schedule_nodes, scheduler: a, scheduler_type: slurm}
   - {trigger_type: on_workflow_start, action_type: schedule_nodes, scheduler: b, scheduler_type: slurm}
 `)
 	w.eventually(patience, "the second job ends while the first runs", func() bool {
-		return w.has(id, "first", "running") && slices.Contains(w.order(), "second") && w.has(id, "second", "completed")
+		return w.hasStatus(id, "first", "running") && slices.Contains(w.order(), "second") && w.hasStatus(id, "second", "completed")
 	})
 	stopped := w.runnerIn(w.slurmJobOf("second"))
 	w.signal(stopped, syscall.SIGSTOP)
-	w.pass(12*time.Second, "its last question has been answered")
+	w.waitFor(12*time.Second, "its last request has been answered")
 	w.write("fail", "", 0o644)
 	w.eventually(time.Minute, "the run has failed", func() bool { return len(w.events(id, workflow.EventWorkflowFailed)) > 0 })
 	w.killDaemon()
@@ -223,8 +223,8 @@ func (w *world) begun(prefix string) (n int) {
 	return n
 }
 
-// has reports whether a job has a status.
-func (w *world) has(id int64, name, status string) bool {
+// hasStatus reports whether a job has a status.
+func (w *world) hasStatus(id int64, name, status string) bool {
 	return slices.ContainsFunc(w.jobs(id), func(j api.Job) bool { return j.Name == name && j.Status.String() == status })
 }
 
@@ -254,7 +254,7 @@ on_failure: {timeout: PT10M, max_attempts: 1}
 jobs: [{name: job, command: ./job.sh 1; exit 3, undo: ./job.sh 25, resource_requirements: small}]
 actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_age: PT1S, max_submit_per_minute: 30}]
 `)
-	w.eventually(patience, "the undo runs", func() bool { return w.begun("undo/") > 0 && w.has(id, "undo/job", "running") })
+	w.eventually(patience, "the undo runs", func() bool { return w.begun("undo/") > 0 && w.hasStatus(id, "undo/job", "running") })
 	before := w.slurmJobOf("undo/job")
 	w.preempt(node, 4)
 	if partition == "standby" {

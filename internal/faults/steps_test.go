@@ -19,13 +19,13 @@ func TestControllerAwayFromSteps(t *testing.T) {
 	w := newWorld(t, real)
 	id := w.submit("execution_config: {mode: slurm}\n" + shape("debug", "n1", 10*time.Minute) + sweep(12, 8, ""))
 	w.untilRunning(id, 2)
-	w.pass(6*time.Second, "slurmctld has saved its state")
+	w.waitFor(6*time.Second, "slurmctld has saved its state")
 	real.Stop(t, "slurmctld")
-	w.pass(40*time.Second, "slurmctld is away")
+	w.waitFor(40*time.Second, "slurmctld is down")
 	if n := len(w.events(id, workflow.EventLaunchPaused)); n != 1 {
 		t.Errorf("%d events say that no jobs are started, want 1", n)
 	}
-	t.Logf("%d starts were taken back", len(w.events(id, workflow.EventJobNotStarted)))
+	t.Logf("%d starts were reverted", len(w.events(id, workflow.EventJobNotStarted)))
 	real.Start(t, "slurmctld")
 	w.settle(id, nil)
 	w.expectOneAttempt(id)
@@ -53,11 +53,11 @@ func TestAllocationStartsWithoutDaemon(t *testing.T) {
 			return strings.Contains(j.Name, w.name()) && j.State == slurm.Running
 		})
 	})
-	w.pass(20*time.Second, "it runs without a daemon")
+	w.waitFor(20*time.Second, "it runs without a daemon")
 	back := time.Now()
 	w.startDaemon()
 	w.eventually(time.Minute, "a job runs", func() bool { return len(w.running()) > 0 })
-	t.Logf("a job ran %s after the daemon was back", time.Since(back).Round(100*time.Millisecond))
+	t.Logf("a job ran %s after the daemon's return", time.Since(back).Round(100*time.Millisecond))
 	w.settle(id, nil)
 	w.expectOneAttempt(id)
 	if n := len(w.allocations(id)); n != 1 {

@@ -37,7 +37,7 @@ jobs: [{name: job, command: ./job.sh 1, resource_requirements: small, timeouts: 
 	t.Run("Refused", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, slurmtest.UseReal(t))
-		id := w.submitRefused(strings.NewReplacer("research", "nobodys", "--hold", "").Replace(held) + small + strings.ReplaceAll(job, "PT6S", "PT6S, policy: fail") + auto)
+		id := w.submitWithoutAllocation(strings.NewReplacer("research", "nobodys", "--hold", "").Replace(held) + small + strings.ReplaceAll(job, "PT6S", "PT6S, policy: fail") + auto)
 		w.eventually(patience, "the run ends", func() bool { return len(w.events(id, workflow.EventWorkflowFailed)) > 0 })
 		w.expectStatuses(id, map[string]string{"job": "terminated"})
 		w.expectWhy(id, "job", "timeouts.queue")
@@ -46,16 +46,16 @@ jobs: [{name: job, command: ./job.sh 1, resource_requirements: small, timeouts: 
 	t.Run("FitsNowhere", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, slurmtest.UseReal(t))
-		id := w.submitRefused(strings.ReplaceAll(small, "100m", "100g") + job)
+		id := w.submitWithoutAllocation(strings.ReplaceAll(small, "100m", "100g") + job)
 		w.expectAlert(id, "no allocation was asked for", "largest node has")
 		w.run("cancel", "--no-prompts", text(id))
 		w.checkGone()
 	})
 }
 
-// submitRefused creates a workflow that gets no allocation, and checks that submit says
+// submitWithoutAllocation creates a workflow that gets no allocation, and checks that submit says
 // so.
-func (w *world) submitRefused(spec string) int64 {
+func (w *world) submitWithoutAllocation(spec string) int64 {
 	w.t.Helper()
 	w.write("spec.yaml", "name: "+w.name()+"\n"+spec, 0o644)
 	if out, err := w.command("submit", "--skip-checks", "-o", w.path("out"), "spec.yaml").CombinedOutput(); err == nil {
@@ -90,7 +90,7 @@ func (w *world) expectAlert(id int64, parts ...string) {
 func TestTotalTimeout(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
-	id := w.submit(twoPlaces + `
+	id := w.submit(twoAllocations + `
 jobs:
   - {name: running, command: ./job.sh 300, scheduler: s, resource_requirements: small, timeouts: {total: {after: PT12S}}}
   - {name: waiting, command: ./job.sh 1, scheduler: h, resource_requirements: wider, timeouts: {total: {after: PT12S}}}
@@ -103,8 +103,8 @@ jobs:
 	w.expectSubmissions(2)
 }
 
-// twoPlaces has an allocation of two CPUs that runs and one of three that Slurm holds.
-const twoPlaces = requirements + `
+// twoAllocations has an allocation of two CPUs that runs and one of three that Slurm holds.
+const twoAllocations = requirements + `
 compute_node_wait_for_new_jobs_seconds: 0
 slurm_schedulers:
   - {name: s, account: research, partition: debug, mem: 300M, nodes: 1, walltime: "00:10:00", extra: --cpus-per-task=2}
@@ -121,7 +121,7 @@ func TestDeadline(t *testing.T) {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, slurmtest.UseReal(t))
-			id := w.submit("deadline: {after: PT12S, policy: " + policy + "}\n" + twoPlaces + `
+			id := w.submit("deadline: {after: PT12S, policy: " + policy + "}\n" + twoAllocations + `
 jobs:
   - {name: running, command: ./job.sh 30, scheduler: s, resource_requirements: small}
   - {name: waiting, command: ./job.sh 1, scheduler: h, resource_requirements: wider}

@@ -16,8 +16,8 @@ const (
 	// roomPatience is how long Slurm may have no room for what a test requests, because
 	// other tests use the nodes.
 	roomPatience = 5 * time.Minute
-	// roomLook is the interval at which Slurm is asked whether that is so.
-	roomLook = 5 * time.Second
+	// roomPollInterval is the interval at which Slurm is asked whether that is so.
+	roomPollInterval = 5 * time.Second
 )
 
 // eventually waits until a condition holds. Time in which Slurm has no room for a job of
@@ -30,7 +30,7 @@ func (w *world) eventually(within time.Duration, what string, condition func() b
 		if condition() {
 			return true
 		}
-		if now := time.Now(); now.Sub(looked) >= roomLook {
+		if now := time.Now(); now.Sub(looked) >= roomPollInterval {
 			pending := w.pending()
 			w.startRequeued(pending)
 			if slices.ContainsFunc(pending, waitsForRoom) {

@@ -35,11 +35,11 @@ type world struct {
 	user    *slurm.Client // acts as the user, without our program
 	began   time.Time
 
-	settings  map[string]string // of [server.slurm] in the configuration
-	mostCalls int               // of Slurm, within a minute
-	daemon    *exec.Cmd
-	client    *client.Client
-	endpoint  server.Endpoint
+	settings map[string]string // of [server.slurm] in the configuration
+	maxCalls int               // of Slurm, within a minute
+	daemon   *exec.Cmd
+	client   *client.Client
+	endpoint server.Endpoint
 }
 
 // quick returns the intervals of the daemon in these tests.
@@ -69,7 +69,7 @@ func newWorldWithoutDaemon(t *testing.T, real *slurmtest.Real, settings ...strin
 	uid, _ := strconv.ParseUint(owner.Uid, 10, 32)
 	gid, _ := strconv.ParseUint(owner.Gid, 10, 32)
 	w := &world{
-		t: t, real: real, dir: real.Dir(t), program: program(t, real), began: time.Now(), settings: quick(), mostCalls: usualCalls,
+		t: t, real: real, dir: real.Dir(t), program: program(t, real), began: time.Now(), settings: quick(), maxCalls: usualCalls,
 		owner: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)},
 		root:  slurm.New(slurm.Options{Executor: real.Root()}), user: slurm.New(slurm.Options{Executor: real.User()}),
 	}
@@ -163,7 +163,7 @@ func (w *world) findDaemon(right func(server.Endpoint) bool) {
 		if err != nil || !right(e) {
 			return false
 		}
-		o := client.Options{URL: e.URL, Token: e.Token, PeerUID: nobodyKnows}
+		o := client.Options{URL: e.URL, Token: e.Token, PeerUID: unknownUser}
 		if e.NodeURL != "" {
 			o.URL, o.CAFingerprint = e.NodeURL, e.Fingerprint
 		}
@@ -187,8 +187,8 @@ func (w *world) readEndpoint() (server.Endpoint, error) {
 	return server.ParseEndpoint(path, text)
 }
 
-// nobodyKnows has the client send the token to a daemon of another user.
-func nobodyKnows(net.Conn) (uint32, error) { return 0, peer.ErrUnknown }
+// unknownUser has the client send the token to a daemon of another user.
+func unknownUser(net.Conn) (uint32, error) { return 0, peer.ErrUnknown }
 
 // killDaemon kills the daemon.
 func (w *world) killDaemon() {
@@ -212,7 +212,7 @@ func (w *world) tearDown() {
 		}
 	}
 	if w.client != nil && w.t.Failed() {
-		w.t.Log(w.stand(1))
+		w.t.Log(w.progress(1))
 	}
 	if w.daemon != nil {
 		_ = w.daemon.Process.Signal(syscall.SIGTERM)

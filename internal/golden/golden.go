@@ -34,10 +34,10 @@ func Compare(t T, path, got string) {
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatal(fmt.Errorf("%w; run the test with -update to make it", err))
+		t.Fatal(fmt.Errorf("%w; run the test with -update to create it", err))
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s is not what the code makes; run the test with -update and look at the change (-file +code):\n%s", path, diff)
+		t.Errorf("%s is not what the code makes; run the test with -update and check the change (-file +code):\n%s", path, diff)
 	}
 }
 

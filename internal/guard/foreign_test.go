@@ -33,9 +33,9 @@ func TestForeignLogIsBounded(t *testing.T) {
 		}
 	}
 	if lines > foreignUsers || lines < foreignUsers-2 || len(f.users) > foreignUsers {
-		t.Errorf("%d lines about a thousand users, %d are remembered", lines, len(f.users))
+		t.Errorf("%d lines about a thousand users, %d are kept", lines, len(f.users))
 	}
 	if line, _ := f.count(5000, now.Add(foreignPause)); !line {
-		t.Error("another user had no line when the others were forgotten")
+		t.Error("another user had no line after the others had expired")
 	}
 }

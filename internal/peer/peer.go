@@ -152,14 +152,14 @@ func askOnce(ask table, remote, local netip.AddrPort) (uid uint32, final bool, e
 func unixUID(c *net.UnixConn) (uint32, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
-		return 0, fmt.Errorf("ask for the other end of a socket: %w", err)
+		return 0, fmt.Errorf("query the other end of a socket: %w", err)
 	}
 	var cred *unix.Ucred
 	if e := raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); e != nil {
 		err = e
 	}
 	if err != nil {
-		return 0, fmt.Errorf("ask for the other end of a socket: %w", err)
+		return 0, fmt.Errorf("query the other end of a socket: %w", err)
 	}
 	return mapped(cred.Uid)
 }

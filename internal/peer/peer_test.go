@@ -206,7 +206,7 @@ func TestAskOnce(t *testing.T) {
 		{"accepted", []socket{{state: established, uid: 5, inode: 1}}, socket{}, 5, true, false},
 		{"accepted, and half closed", []socket{{state: unix.BPF_TCP_FIN_WAIT2, uid: 5, inode: 1}}, socket{}, 5, true, false},
 		{"waits to be accepted", []socket{waiting, waiting}, socket{state: listening, uid: 5, inode: 1}, 5, true, false},
-		{"accepted meanwhile", []socket{waiting, {state: established, uid: 5, inode: 1, cookie: 7}}, socket{state: listening, uid: 5, inode: 1}, 0, false, true},
+		{"accepted in the meantime", []socket{waiting, {state: established, uid: 5, inode: 1, cookie: 7}}, socket{state: listening, uid: 5, inode: 1}, 0, false, true},
 		{"another listener took over", []socket{waiting, {state: listening, uid: 5, inode: 3}}, socket{state: listening, uid: 5, inode: 3}, 0, false, true},
 		{"another connection of the same addresses", []socket{waiting, {state: established, cookie: 8}}, socket{state: listening, uid: 5, inode: 3}, 0, false, true},
 		{"listener without an inode", []socket{waiting, waiting}, socket{state: listening}, 0, false, true},

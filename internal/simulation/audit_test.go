@@ -8,10 +8,10 @@ import (
 // auditPeriod is the time between two audits during a run.
 const auditPeriod = time.Minute
 
-// mostStrays is the number of consecutive audits for which a process may live on without
+// maxStrayAudits is the number of consecutive audits for which a process may live on without
 // a lease while its runner and the daemon can communicate: the runner learns of it in its
 // next turn and gives the process its grace time.
-const mostStrays = 4
+const maxStrayAudits = 4
 
 // audit regularly checks what the end of the run does not show.
 func (w *world) audit() {
@@ -47,19 +47,19 @@ func (w *world) auditProcesses(d *daemon) {
 			p.strays = 0
 			continue
 		}
-		if p.strays++; p.strays == mostStrays {
-			w.violated("P13: job %d attempt %d goes on on %s without a lease", p.job, p.attempt, p.node)
+		if p.strays++; p.strays == maxStrayAudits {
+			w.violated("P13: job %d attempt %d continues on %s without a lease", p.job, p.attempt, p.node)
 		}
 	}
 }
 
-// mostSurplus is the number of consecutive audits for which more allocations than jobs
+// maxSurplusAudits is the number of consecutive audits for which more allocations than jobs
 // may be waiting, because Slurm may not answer for a while.
-const mostSurplus = 6
+const maxSurplusAudits = 6
 
-// obeyed is the time after which a decided cancellation must have been carried out if
+// cancelTime is the time after which a decided cancellation must have been carried out if
 // nothing fails any more.
-const obeyed = 25 * time.Minute
+const cancelTime = 25 * time.Minute
 
 // auditAllocations checks that no more allocations wait than there are jobs for (P10),
 // and that unwanted ones are gone (P13).
@@ -76,26 +76,26 @@ func (w *world) auditAllocations(d *daemon) {
 	}
 	if waiting <= jobs {
 		w.surplus = 0
-	} else if w.surplus++; w.surplus == mostSurplus {
+	} else if w.surplus++; w.surplus == maxSurplusAudits {
 		w.violated("P10: %d allocations wait for %d jobs", waiting, jobs)
 	}
-	if time.Since(w.until) < obeyed {
+	if time.Since(w.until) < cancelTime {
 		return
 	}
-	since := time.Now().Add(-obeyed).UnixMilli()
+	since := time.Now().Add(-cancelTime).UnixMilli()
 	w.queryFile(d.path, fmt.Sprintf(`SELECT id FROM allocation WHERE state != 'ended' AND cancel_ms BETWEEN 1 AND %d`, since), func(scan func(...any)) {
 		var id int64
 		scan(&id)
-		w.violated("P13: allocation %d was canceled %s ago", id, obeyed)
+		w.violated("P13: allocation %d was canceled %s ago", id, cancelTime)
 	})
 }
 
-// mostUntold is the number of consecutive audits for which a runner may not know of a
+// maxUntoldAudits is the number of consecutive audits for which a runner may not know of a
 // lease although it gets answers in the meantime.
-const mostUntold = 3
+const maxUntoldAudits = 3
 
 // untoldLeases are the leases that their runners do not know of.
-type untoldLeases map[leaseKey]struct{ looks, answers int }
+type untoldLeases map[leaseKey]struct{ audits, answers int }
 
 // auditGrants checks that a grant whose answer was lost is granted again.
 func (w *world) auditGrants(d *daemon, before untoldLeases) untoldLeases {
@@ -112,9 +112,9 @@ func (w *world) auditGrants(d *daemon, before untoldLeases) untoldLeases {
 			return
 		}
 		if answers > u.answers {
-			u.looks++
+			u.audits++
 		}
-		if u.looks == mostUntold+1 { // the first audit only starts the count
+		if u.audits == maxUntoldAudits+1 { // the first audit only starts the count
 			w.violated("P2: job %d was granted to %s, which was never told", l.job, runner)
 		}
 		u.answers = answers

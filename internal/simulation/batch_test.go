@@ -34,7 +34,7 @@ func (s *cluster) launch(c *slurmtest.Cluster, l *slurmtest.Restart) slurmtest.P
 	}
 	b := &batch{cluster: s, life: l, name: fmt.Sprintf("%s.%s.%d", l.Nodes[0], l.ID, l.Number)}
 	s.mu.Lock()
-	s.lives[b.name] = b
+	s.batches[b.name] = b
 	s.mu.Unlock()
 	ctx, cancel := context.WithCancel(s.world.life)
 	b.cancel = cancel
@@ -83,7 +83,7 @@ func (b *batch) run(ctx context.Context) int {
 	if ended {
 		return 1
 	}
-	b.note("%s begins to work", b.name)
+	b.note("%s starts to work", b.name)
 	_, err = r.Run(ctx)
 	b.note("%s has ended: %v", b.name, err)
 	if err != nil {
@@ -120,7 +120,7 @@ func (b *batch) exit(code slurm.ExitCode) {
 		m.kill()
 	}
 	b.cluster.mu.Lock()
-	delete(b.lives, b.name)
+	delete(b.batches, b.name)
 	b.cluster.mu.Unlock()
 	b.life.Exit(code)
 }

@@ -53,7 +53,7 @@ func TestCallsInSteadyState(t *testing.T) {
 			t.Errorf("%d calls in %s, want at most %d: %v", len(made), calmFor, most, programs)
 		}
 		if programs["squeue --all"] < int(calmFor.Minutes())/2 {
-			t.Errorf("the daemon hardly looks: %v", programs)
+			t.Errorf("the daemon hardly polls: %v", programs)
 		}
 		if n := w.cluster.working(); n < calmAllocations*9/10 {
 			t.Errorf("%d allocations are left", n)
@@ -110,5 +110,5 @@ func (w *world) submitCalm() error {
 func (s *cluster) working() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.lives)
+	return len(s.batches)
 }

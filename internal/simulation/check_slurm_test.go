@@ -30,7 +30,7 @@ func (g *gate) checkSubmission() {
 			WHERE a.state != 'ended' AND a.is_duplicate = 0 AND a.superseded_ms = 0 AND a.cancel_ms = 0`,
 		func(scan func(...any)) { scan(&live) })
 	if live > limits.MaxAllocations {
-		g.violated("P10: there are %d allocations, %d at most may be there", live, limits.MaxAllocations)
+		g.violated("P10: there are %d allocations, at most %d are allowed", live, limits.MaxAllocations)
 	}
 	now := time.Now()
 	const window = time.Minute - time.Millisecond // the database stores no more digits
@@ -42,7 +42,7 @@ func (g *gate) checkSubmission() {
 	lately := int64(len(g.asked))
 	g.cluster.mu.Unlock()
 	if lately > limits.MaxSubmitPerMinute && !g.jumps {
-		g.violated("P10: %d allocations are asked for within a minute, %d at most may be", lately, limits.MaxSubmitPerMinute)
+		g.violated("P10: %d allocations are requested within a minute, at most %d are allowed", lately, limits.MaxSubmitPerMinute)
 	}
 }
 
@@ -63,7 +63,7 @@ func (g *gate) checkCancel(numbers []string) {
 	})
 	for _, number := range numbers {
 		if !sent[number] {
-			g.violated("P8: job %s is canceled, but this is not on record", number)
+			g.violated("P8: job %s is canceled, but this is not recorded", number)
 		}
 	}
 }
@@ -97,14 +97,14 @@ func (s *cluster) checkAllocations() {
 	s.query(`SELECT id, job_name, COALESCE(slurm_job_id, 0), restart_count, cause, cause_text, asked_ms, end_ms FROM allocation ORDER BY id`, func(scan func(...any)) {
 		var a compute.Allocation
 		scan(&a.ID, &a.JobName, &a.SlurmJobID, &a.RestartCount, &a.Cause, &a.CauseText, &a.AskedMS, &a.EndMS)
-		s.note("allocation %d: job %d life %d, %s: %s", a.ID, a.SlurmJobID, a.RestartCount, a.Cause, a.CauseText)
+		s.note("allocation %d: job %d start %d, %s: %s", a.ID, a.SlurmJobID, a.RestartCount, a.Cause, a.CauseText)
 		s.checkAllocation(&a)
 	})
 	s.query(`SELECT n.runner_key, a.slurm_job_id || '.' || a.restart_count FROM compute_node n JOIN allocation a ON a.id = n.allocation_id`, func(scan func(...any)) {
 		var runner, life string
 		scan(&runner, &life)
 		if _, of, _ := strings.Cut(runner, "."); of != life {
-			s.violated("P9: runner %s was taken for one of job and life %s", runner, life)
+			s.violated("P9: runner %s was considered one of job and start %s", runner, life)
 		}
 	})
 }
@@ -113,7 +113,7 @@ func (s *cluster) checkAllocations() {
 func (s *cluster) checkAllocation(a *compute.Allocation) {
 	const lookedFor = 2 * time.Minute
 	if given := time.Duration(a.EndMS-a.AskedMS) * time.Millisecond; a.Cause == compute.AllocationNever && given < lookedFor && !s.jumps {
-		s.violated("P9: intent %s was given up after %s", a.JobName, given)
+		s.violated("P9: intent %s was abandoned after %s", a.JobName, given)
 	}
 	switch a.Cause {
 	case compute.AllocationNever, compute.AllocationRefused:
@@ -123,12 +123,12 @@ func (s *cluster) checkAllocation(a *compute.Allocation) {
 		}
 		for _, made := range s.made[a.JobName] {
 			if !s.jumps && made.Add(unseen).Before(time.UnixMilli(a.EndMS)) {
-				s.violated("P9: intent %s was given up, but Slurm had made a job of it", a.JobName)
+				s.violated("P9: intent %s was abandoned, but Slurm had created a job for it", a.JobName)
 			}
 		}
 	case compute.AllocationLost:
 		if !strings.HasPrefix(a.CauseText, "its nodes have not confirmed") {
-			s.violated("P5: job %d was taken for lost, but Slurm's accounting knows it: %s", a.SlurmJobID, a.CauseText)
+			s.violated("P5: job %d was considered lost, but Slurm's accounting has it: %s", a.SlurmJobID, a.CauseText)
 		}
 	case compute.AllocationCanceledUser, compute.AllocationCanceledAdmin:
 		if !s.canceled[a.SlurmJobID] {

@@ -97,7 +97,7 @@ func (w *world) checkCompensations() {
 		var verdict workflow.EventType
 		scan(&run, &verdict)
 		if _, wanted := w.def.Policy.Compensates(verdict); wanted && all[run] == nil && w.cleansUp() {
-			w.violated("P11: run %d has the verdict %s and is not undone", run, verdict)
+			w.violated("P11: run %d has the verdict %s and was not undone", run, verdict)
 		}
 	})
 	w.checkUndone()
@@ -140,9 +140,9 @@ func (w *world) checkUndone() {
 		undone, began := len(w.ps.of[undo]) > 0, len(w.ps.of[job]) > 0
 		switch {
 		case undone && !began && !canceled[job]:
-			w.violated("P11: job %d undoes job %d, which never began", undo, job)
+			w.violated("P11: job %d undid job %d, which never began", undo, job)
 		case !undone && began && ended[job] && !w.failedToStart(undo):
-			w.violated("P11: job %d began and is not undone", job)
+			w.violated("P11: job %d began and was not undone", job)
 		}
 	}
 }

@@ -30,14 +30,14 @@ type cluster struct {
 	made     map[string][]time.Time // when Slurm made jobs, by name
 	canceled map[int64]bool         // by others, by number
 	asked    []time.Time            // when daemons requested allocations
-	lives    map[string]*batch      // running ones
+	batches  map[string]*batch      // running ones
 	isolated map[string]bool        // nodes that nobody can reach
 }
 
 // newCluster draws a cluster.
 func newCluster(w *world) *cluster {
 	c := w.seed.of("cluster")
-	s := &cluster{world: w, lives: map[string]*batch{}, isolated: map[string]bool{}, made: map[string][]time.Time{}, canceled: map[int64]bool{}}
+	s := &cluster{world: w, batches: map[string]*batch{}, isolated: map[string]bool{}, made: map[string][]time.Time{}, canceled: map[int64]bool{}}
 	s.calls = oneOf(c, 10, 20)
 	s.faultiness = oneOf(c, 0, 0.05, 0.3)
 	s.mischief = oneOf(c, 0, 5*time.Minute, 40*time.Second)

@@ -48,7 +48,7 @@ func (g *gate) Run(ctx context.Context, cmd slurm.Command) (slurm.Output, error)
 		if c.is(0.5) { // the caller is dead, not the program
 			_, _ = g.carryOut(context.Background(), cmd)
 		}
-		return slurm.Output{}, errors.New("simulated: it is dead")
+		return slurm.Output{}, errors.New("simulated: the caller is dead")
 	}
 	if out, is := g.outage(cmd.Program); is {
 		return out, nil
@@ -57,7 +57,7 @@ func (g *gate) Run(ctx context.Context, cmd slurm.Command) (slurm.Output, error)
 	if e := sleep(ctx, after); e != nil {
 		return slurm.Output{}, e
 	}
-	g.note("%s: %s says %d %q %q, %v", g.who, cmd.Program, out.ExitCode, out.Stdout, out.Stderr, err)
+	g.note("%s: %s returns %d %q %q, %v", g.who, cmd.Program, out.ExitCode, out.Stdout, out.Stderr, err)
 	return out, err
 }
 

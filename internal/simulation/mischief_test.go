@@ -17,7 +17,7 @@ func (s *cluster) makeMischief() {
 		if sleep(s.world.life, c.spread(time.Second, s.mischief)) != nil || !s.faulty() {
 			break
 		}
-		s.hurt(c)
+		s.harm(c)
 	}
 	_ = sleep(s.world.life, time.Until(s.until))
 	for _, node := range s.nodes {
@@ -25,8 +25,8 @@ func (s *cluster) makeMischief() {
 	}
 }
 
-// hurt causes one fault.
-func (s *cluster) hurt(c chance) {
+// harm causes one fault.
+func (s *cluster) harm(c chance) {
 	victim, ok := s.victim(c)
 	node := oneOf(c, s.nodes...)
 	again := c.spread(10*time.Second, 10*time.Minute)
@@ -50,11 +50,11 @@ func (s *cluster) hurt(c chance) {
 		s.KillNode(node, false)
 		time.AfterFunc(again, func() { s.restore(node) })
 	case kind == 10 || kind == 11:
-		s.note("the slurmd of node %s dies, what runs there lives on", node)
+		s.note("the slurmd of node %s dies, its jobs continue", node)
 		s.KillNode(node, false)
 		time.AfterFunc(again, func() { s.restore(node) })
 	case kind == 2:
-		s.note("node %s is set down", node)
+		s.note("node %s is set to down", node)
 		s.DownNode(node, "simulated")
 		time.AfterFunc(again, func() { s.restore(node) })
 	case !ok:
@@ -71,7 +71,7 @@ func (s *cluster) hurt(c chance) {
 		s.note("job %d is requeued", victim.Number)
 		s.Requeue(victim)
 	case kind == 8:
-		s.note("job %d has no memory", victim.Number)
+		s.note("job %d is out of memory", victim.Number)
 		s.OutOfMemory(victim)
 	default:
 		s.killRunner(victim)
@@ -91,7 +91,7 @@ func (s *cluster) victim(c chance) (slurm.JobID, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var ids []int64
-	for _, b := range s.lives {
+	for _, b := range s.batches {
 		ids = append(ids, b.life.ID.Number)
 	}
 	if len(ids) == 0 {
@@ -105,7 +105,7 @@ func (s *cluster) victim(c chance) (slurm.JobID, bool) {
 func (s *cluster) killRunner(id slurm.JobID) {
 	s.mu.Lock()
 	var victim *batch
-	for _, b := range s.lives {
+	for _, b := range s.batches {
 		if b.life.ID == id {
 			victim = b
 		}

@@ -39,17 +39,17 @@ func (ps *processes) checkOrder(p *execution) {
 	}
 	for stage, end := range ps.order.ends {
 		if slices.Contains(ps.within(stage), place) {
-			ps.violated("P11: job %d begins behind the end of its stage, attempt %d of job %d", p.job, end.attempt, end.job)
+			ps.violated("P11: job %d begins after the end of its stage, attempt %d of job %d", p.job, end.attempt, end.job)
 		}
 	}
 	kind := ps.kindOf(place)
 	if first := ps.order.undoing; first != nil && kind != workflow.StageCompensation {
-		ps.violated("P11: job %d begins, though job %d has begun to undo the run", p.job, first.job)
+		ps.violated("P11: job %d begins, although job %d has begun to undo the run", p.job, first.job)
 	}
 	switch kind {
 	case workflow.StageEnd:
 		stage := ps.def.Stages[ps.def.Jobs[place].Stage-1].Parent
-		ps.checkNothingLives(p, ps.within(stage))
+		ps.checkNoneRuns(p, ps.within(stage))
 		ps.order.ends[stage] = p
 	case workflow.StageCompensation:
 		ps.checkUndo(p, place)
@@ -65,7 +65,7 @@ func (ps *processes) checkUndo(p *execution, place int32) {
 			rest = append(rest, int32(i))
 		}
 	}
-	ps.checkNothingLives(p, rest)
+	ps.checkNoneRuns(p, rest)
 	ps.order.undoing = p
 	undoes := ps.def.Jobs[place].Undoes - 1
 	if undoes < 0 {
@@ -73,21 +73,21 @@ func (ps *processes) checkUndo(p *execution, place int32) {
 		return
 	}
 	if c := ps.order.cleans; c != nil {
-		ps.violated("P11: job %d undoes, though job %d has begun to clean up", p.job, c.job)
+		ps.violated("P11: job %d undoes its job, although job %d has begun to clean up", p.job, c.job)
 	}
 	for other, q := range ps.order.undos {
-		if ps.isBehind(undoes, other) {
-			ps.violated("P11: job %d undoes job %d behind job %d, which undoes what that depends on", p.job, ps.idOf(undoes), q.job)
+		if ps.dependsOn(undoes, other) {
+			ps.violated("P11: job %d undoes job %d after job %d, which undoes a dependency of it", p.job, ps.idOf(undoes), q.job)
 		}
 	}
 	ps.order.undos[undoes] = p
 }
 
-// checkNothingLives checks that none of some jobs has a process that can be reached.
-func (ps *processes) checkNothingLives(p *execution, places []int32) {
+// checkNoneRuns checks that none of some jobs has a process that can be reached.
+func (ps *processes) checkNoneRuns(p *execution, places []int32) {
 	for _, place := range places {
 		if q := ps.living(place); q != nil {
-			ps.violated("P11: job %d begins on %s while job %d attempt %d goes on on %s", p.job, p.node, q.job, q.attempt, q.node)
+			ps.violated("P11: job %d begins on %s while job %d attempt %d continues on %s", p.job, p.node, q.job, q.attempt, q.node)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (ps *processes) checkDependencies(p *execution, place int32) {
 	j := &ps.def.Jobs[place]
 	for _, on := range j.DependsOn {
 		if q := ps.living(on); q != nil {
-			ps.violated("P6: job %d starts while job %d, on which it depends, goes on on %s", p.job, q.job, q.node)
+			ps.violated("P6: job %d starts while job %d, on which it depends, still runs on %s", p.job, q.job, q.node)
 		}
 		if j.RunIf == workflow.RunIfSuccess && !ps.didSucceed(on, p.run) {
 			ps.violated("P6: job %d starts before job %d has succeeded", p.job, ps.idOf(on))

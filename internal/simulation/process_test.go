@@ -23,7 +23,7 @@ type execution struct {
 	machine    *machine
 	begin, end time.Time // end is zero while it lives
 	exit       process.Exit
-	heard      bool // its runner knows of its end
+	reported   bool // its runner knows of its end
 	ok         bool // it ended by itself, with exit code 0
 	signaled   bool // its runner wanted it to end
 	exited     func(process.Exit)
@@ -124,12 +124,12 @@ func (ps *processes) exit(m *machine, p *execution, e process.Exit, byItself boo
 		return
 	}
 	p.end = time.Now()
-	p.exit, p.heard = e, !m.isDead()
+	p.exit, p.reported = e, !m.isDead()
 	p.ok = e.Code == 0 && e.Signal == 0 && byItself
 	delete(ps.live, p.key)
 	ps.note("%s: job %d attempt %d ends: code %d, signal %d", p.node, p.job, p.attempt, e.Code, e.Signal)
 	ps.mu.Unlock()
-	if p.heard {
+	if p.reported {
 		e.At = p.end
 		p.exited(e)
 	}

@@ -44,7 +44,7 @@ func TestSimulation(t *testing.T) {
 // present simulation when the error was put back.
 func TestFound(t *testing.T) {
 	for what, s := range map[string]seed{
-		"an allocation whose sbatch answers during a look is canceled as one that was given up": 11,
+		"an allocation whose sbatch answers during a poll is canceled as an abandoned one": 11,
 	} {
 		t.Run(what, func(t *testing.T) { simulate(t, s) })
 	}
@@ -66,7 +66,7 @@ func TestReplay(t *testing.T) {
 				break
 			}
 			if seen[hash] = true; n == tries {
-				t.Errorf("seed %d went in %d ways", s, len(seen))
+				t.Errorf("seed %d gave %d different runs", s, len(seen))
 				break
 			}
 		}

@@ -48,7 +48,7 @@ func (w *world) checkTruth(spooled []check.SpooledReport) {
 		kept[l] = true
 	})
 	for l, p := range began {
-		if p.wasSeen(w.over) && !kept[l] {
+		if p.wasObserved(w.over) && !kept[l] {
 			w.violated("P4: job %d: attempt %d, fence %d ended on %s at %s, which is not recorded", p.job, p.attempt, p.fence, p.node, p.end.Sub(w.began))
 		}
 	}
@@ -63,18 +63,18 @@ func (w *world) checkLost(began map[leaseKey]*execution) {
 			var lostMS int64
 			scan(&l.job, &l.fence, &lostMS)
 			if p := began[l]; p != nil && !p.excused && !w.jumps && p.end.After(time.UnixMilli(lostMS+1)) {
-				w.violated("P5: job %d was taken for lost, but goes on on %s", l.job, p.node)
+				w.violated("P5: job %d was considered lost, but still runs on %s", l.job, p.node)
 			}
 		})
 }
 
-// wasSeen reports whether the runner of a process has had the time to record how it
+// wasObserved reports whether the runner of a process has had the time to record how it
 // ended. If Slurm has sent a signal, the runner asks Slurm first. The end of a process
 // whose lease was taken away is not reported.
-func (p *execution) wasSeen(over time.Time) bool {
+func (p *execution) wasObserved(over time.Time) bool {
 	const writing = time.Minute
 	died := p.machine.died
-	return p.heard && !p.signaled && over.Sub(p.end) > writing && (died.IsZero() || died.Sub(p.end) > writing)
+	return p.reported && !p.signaled && over.Sub(p.end) > writing && (died.IsZero() || died.Sub(p.end) > writing)
 }
 
 // recorded reads the attempts whose ends their runners observed.
@@ -94,13 +94,13 @@ func (w *world) recorded() (all []recorded) {
 func (r *recorded) differs(p *execution) string {
 	switch {
 	case p == nil:
-		return "it has ended, but never began"
+		return "it ended, but never began"
 	case p.attempt != r.attempt || p.run > r.run: // a running job continues in the next run
 		return "its process was another attempt's"
 	case p.begin.UnixMilli() != r.startMS || p.end.UnixMilli() != r.endMS:
 		return "its process began or ended at another time"
 	case p.exit.Code != r.code || p.exit.Signal != r.signal:
-		return "its process ended in another way"
+		return "its process ended differently"
 	}
 	return ""
 }
@@ -117,7 +117,7 @@ func (w *world) checkBudgets() {
 		var counted bool
 		scan(&job, &rule, &counted, &retries, &preempted)
 		if limit := w.limitOf(job, rule, counted); retries > limit && (w.job(job).Stage == 0 || !w.ps.people()) {
-			w.violated("P7: job %d: rule %s granted %d retries, %d at most", job, rule, retries, limit)
+			w.violated("P7: job %d: rule %s granted %d retries, at most %d are allowed", job, rule, retries, limit)
 		}
 		if preempted > 0 {
 			w.violated("P8: job %d: %d preempted attempts count", job, preempted)

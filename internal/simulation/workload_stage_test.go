@@ -129,8 +129,8 @@ func addLimits(d *workflow.Definition, s seed) {
 	}
 }
 
-// addGiveUp has a run aborted while most of it is still running.
-func addGiveUp(d *workflow.Definition, s seed) {
+// addAbort has a run aborted while most of it is still running.
+func addAbort(d *workflow.Definition, s seed) {
 	if c := s.of("give up"); c.is(0.15) {
 		d.Policy.Deadline = &workflow.Deadline{After: oneOf(c, "PT2M", "PT5M", "PT10M"), Policy: workflow.DeadlineFail}
 	}
@@ -192,11 +192,11 @@ func (w *world) parentOf(stage int32) (place int32, ok bool) {
 	return int32(i), i >= 0
 }
 
-// isBehind reports whether a job depends on another one of its stage, directly or
+// dependsOn reports whether a job depends on another one of its stage, directly or
 // indirectly.
-func (w *world) isBehind(place, other int32) bool {
+func (w *world) dependsOn(place, other int32) bool {
 	for _, on := range w.def.Jobs[place].DependsOn {
-		if on == other || w.isBehind(on, other) {
+		if on == other || w.dependsOn(on, other) {
 			return true
 		}
 	}

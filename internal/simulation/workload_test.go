@@ -55,7 +55,7 @@ func workload(s seed) *workflow.Definition {
 	}
 	addStages(d, s)
 	addLimits(d, s)
-	addGiveUp(d, s)
+	addAbort(d, s)
 	return d
 }
 

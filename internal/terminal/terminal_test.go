@@ -31,7 +31,7 @@ func TestWriter(t *testing.T) {
 		{"text", "a\tb\nγ 日本\n", "a\tb\nγ 日本\n", "a\tb\nγ 日本\n"},
 		{"progress", "10%\r20%\n", "10%\r20%\n", `10%\r20%` + "\n"},
 		{"colours", "\x1b[31mred\x1b[0m.", "\x1b[31mred\x1b[0m.", `\x1b[31mred\x1b[0m.`},
-		{"colours end", "\x1b[1;38:2::1:2:3mred", "\x1b[1;38:2::1:2:3mred\x1b[m", `\x1b[1;38:2::1:2:3mred`},
+		{"colors end", "\x1b[1;38:2::1:2:3mred", "\x1b[1;38:2::1:2:3mred\x1b[m", `\x1b[1;38:2::1:2:3mred`},
 		{"title", "\x1b]0;owned\x07", `\x1b]0;owned\x07`, `\x1b]0;owned\x07`},
 		{"title to ST", "\x1b]0;owned\x1b\\", `\x1b]0;owned\x1b\`, `\x1b]0;owned\x1b\`},
 		{"DCS", "\x1bP$q\x1b\\", `\x1bP$q\x1b\`, `\x1bP$q\x1b\`},
@@ -114,15 +114,15 @@ func FuzzWriter(f *testing.F) {
 				left = left[n:]
 			}
 			if cut := written(t, kind, chunks...); cut != whole {
-				t.Errorf("in pieces of %d: %q\nat once: %q", size%16+1, cut, whole)
+				t.Errorf("in pieces of %d: %q\nin one piece: %q", size%16+1, cut, whole)
 			}
 			if !utf8.ValidString(whole) {
-				t.Errorf("%q is no UTF-8", whole)
+				t.Errorf("%q is not UTF-8", whole)
 			}
 			text := whole
 			if kind == Output {
 				if all := sgr.FindAllString(whole, -1); len(all) > 0 && !regexp.MustCompile(`^\x1b\[0*m$`).MatchString(all[len(all)-1]) {
-					t.Errorf("%q leaves colours", whole)
+					t.Errorf("%q leaves colors", whole)
 				}
 				text = sgr.ReplaceAllString(whole, "")
 			}

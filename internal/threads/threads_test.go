@@ -13,7 +13,7 @@ import (
 // TestOwnThreads counts at least the threads of this program.
 func TestOwnThreads(t *testing.T) {
 	if n := threadsOf(uint32(os.Getuid())); n < 2 {
-		t.Errorf("counted %d threads of ours", n)
+		t.Errorf("counted %d threads of this program", n)
 	}
 	if n, ok := machineThreads(); !ok || n < 2 {
 		t.Errorf("counted %d threads on the machine", n)
@@ -23,7 +23,7 @@ func TestOwnThreads(t *testing.T) {
 // TestAsAnotherUser is what TestTooFew runs as a user with a limit.
 func TestAsAnotherUser(t *testing.T) {
 	if os.Getuid() == 0 {
-		t.Skip("this part is run as another user by TestTooFew")
+		t.Skip("TestTooFew runs this part as another user")
 	}
 	fmt.Printf("few: %v\n", Check(1000)) //nolint:forbidigo // what this program says to the test that started it
 	fmt.Printf("enough: %v\n", Check(1)) //nolint:forbidigo // what this program says to the test that started it

@@ -78,18 +78,18 @@ func TestRead(t *testing.T) {
 		{name: "writable for our own group", make: func(tr tree) { tr.file("d/f", 0o664); tr.mode("d", 0o775) }},
 		{name: "a stranger's", make: func(tr tree) { tr.file("d/f", 0o644); tr.owner("d/f", stranger, 0) }, want: "it belongs to the user nobody (uid 65534)"},
 		{name: "in a stranger's folder", make: func(tr tree) { tr.file("d/f", 0o644); tr.owner("d", stranger, 0) }, want: "belongs to the user nobody"},
-		{name: "in a folder that all write", make: func(tr tree) { tr.file("d/f", 0o644); tr.mode("d", 0o777) }, want: "everybody can write into the folder"},
-		{name: "in a folder that a group writes", make: func(tr tree) { tr.file("d/f", 0o644); tr.owner("d", 0, 1); tr.mode("d", 0o775|fs.ModeSetgid) }, want: "the group daemon can write into the folder"},
+		{name: "in a folder that all can write", make: func(tr tree) { tr.file("d/f", 0o644); tr.mode("d", 0o777) }, want: "everybody can write into the folder"},
+		{name: "in a folder that a group can write", make: func(tr tree) { tr.file("d/f", 0o644); tr.owner("d", 0, 1); tr.mode("d", 0o775|fs.ModeSetgid) }, want: "the group daemon can write into the folder"},
 		{name: "ours in a folder like /tmp", make: func(tr tree) { tr.file("d/f", 0o644); tr.mode("d", 0o777|fs.ModeSticky) }},
 		{name: "a stranger's in a folder like /tmp", make: func(tr tree) {
 			tr.file("d/f", 0o644)
 			tr.owner("d/f", stranger, 0)
 			tr.mode("d", 0o777|fs.ModeSticky)
 		}, want: "belongs to the user nobody"},
-		{name: "below a folder that all write", make: func(tr tree) { tr.file("d/f", 0o644); tr.mode(".", 0o777) }, want: "everybody can write into the folder"},
+		{name: "below a folder that all can write", make: func(tr tree) { tr.file("d/f", 0o644); tr.mode(".", 0o777) }, want: "everybody can write into the folder"},
 		{name: "below a stranger's folder", make: func(tr tree) { tr.file("d/f", 0o644); tr.owner(".", stranger, 0) }, want: "belongs to the user nobody"},
 		{name: "by a link of ours", make: func(tr tree) { tr.file("real", 0o644); tr.link("d/f", "../real") }},
-		{name: "by a link where none may be", make: func(tr tree) { tr.file("real", 0o644); tr.link("d/f", "../real") }, plain: true, want: "symbolic link"},
+		{name: "by a link where none is allowed", make: func(tr tree) { tr.file("real", 0o644); tr.link("d/f", "../real") }, plain: true, want: "symbolic link"},
 		{name: "by a folder that is a link of ours", make: func(tr tree) {
 			tr.check(os.Remove(tr.path("d")))
 			tr.dir("elsewhere", 0o700)
@@ -102,7 +102,7 @@ func TestRead(t *testing.T) {
 			tr.owner("d/f", stranger, 0)
 			tr.mode("d", 0o777|fs.ModeSticky)
 		}, want: "belongs to the user nobody"},
-		{name: "by a link to where others write", make: func(tr tree) {
+		{name: "by a link to where others can write", make: func(tr tree) {
 			tr.dir("open", 0o777)
 			tr.file("open/f", 0o644)
 			tr.link("d/f", "../open/f")
@@ -198,7 +198,7 @@ func TestAppend(t *testing.T) {
 				t.Errorf("%v; want an error with %q", err, tc.want)
 			}
 			if text, err := os.ReadFile(tr.path("mine")); err != nil || string(text) != "text" {
-				t.Errorf("the file behind it has now %q, %v", text, err)
+				t.Errorf("the file behind it now has %q, %v", text, err)
 			}
 			if _, err := os.Lstat(tr.path("new")); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("a file was made through a link: %v", err)

@@ -156,7 +156,7 @@ func (p *Process) Collected(calls int) string {
 			return sent
 		}
 		if time.Now().After(deadline) {
-			p.t.Fatalf("%s calls of another user, want %d", n, calls)
+			p.t.Fatalf("%s calls by another user, want %d", n, calls)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
