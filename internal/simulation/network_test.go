@@ -53,7 +53,7 @@ func (l *link) Turn(ctx context.Context, id int64, req *lease.TurnRequest) (*lea
 	if err := l.call(ctx, message{"turn", req.Turn, fmt.Sprintf("/runners/%d/turn", id), wait + answerTime}, req, &resp); err != nil {
 		return nil, err
 	}
-	l.acknowledged(req, &resp)
+	l.recordAnswer(req, &resp)
 	return &resp, nil
 }
 
@@ -199,8 +199,8 @@ func silence(ctx context.Context) error {
 	return errNetwork
 }
 
-// acknowledged records what the daemon has acknowledged.
-func (l *link) acknowledged(req *lease.TurnRequest, resp *lease.TurnResponse) {
+// recordAnswer records what the daemon has acknowledged.
+func (l *link) recordAnswer(req *lease.TurnRequest, resp *lease.TurnResponse) {
 	if len(resp.Grants) > 0 && resp.RunID != req.RunID {
 		l.violated("%s of run %d is granted jobs of run %d", l.runner, req.RunID, resp.RunID)
 	}
