@@ -19,9 +19,9 @@ var (
 	chaosFirst = flag.Uint64("seed", 1, "the first of them")
 )
 
-// TestChaos lets Slurm, runners and the daemon do what they may, in any order.
-// At the end every requested allocation is gone, every allocation has one
-// end, no job ran twice at the same time, and the checker is content.
+// TestChaos has faults of Slurm, runners and the daemon happen in random order. At the
+// end every requested allocation is gone, every allocation has one end, no job ran twice
+// at the same time, and the checker finds nothing.
 func TestChaos(t *testing.T) {
 	for i := range *chaosSeeds {
 		seed := *chaosFirst + uint64(i)
@@ -40,17 +40,17 @@ func TestChaos(t *testing.T) {
 type chaos struct {
 	*world
 	rnd    *rand.Rand
-	faults []func() // remove what was injected
-	runs   map[int64]*life
-	turns  map[*life]int64
-	held   map[*life][]lease.Held
-	halted map[*life]bool  // by SIGSTOP
-	cutOff map[string]bool // nodes that were out of Slurm's reach
+	faults []func() // that repair what was injected
+	runs   map[int64]*script
+	turns  map[*script]int64
+	held   map[*script][]lease.Held
+	halted map[*script]bool // by SIGSTOP
+	cutOff map[string]bool  // nodes that Slurm could not reach
 	trace  []string
 }
 
 func newChaos(t *testing.T, seed uint64) *chaos {
-	c := &chaos{rnd: rand.New(rand.NewPCG(seed, seed)), runs: map[int64]*life{}, turns: map[*life]int64{}, held: map[*life][]lease.Held{}, halted: map[*life]bool{}, cutOff: map[string]bool{}}
+	c := &chaos{rnd: rand.New(rand.NewPCG(seed, seed)), runs: map[int64]*script{}, turns: map[*script]int64{}, held: map[*script][]lease.Held{}, halted: map[*script]bool{}, cutOff: map[string]bool{}}
 	c.world = newWorld(t, 150, func(o *slurmtest.Options) {
 		o.Partitions = []slurmtest.Partition{{Name: "debug", PreemptMode: "REQUEUE", GraceTime: time.Second}}
 		o.Completing, o.Lag = 5*time.Second, 20*time.Second
@@ -70,10 +70,10 @@ func (c *chaos) say(format string, args ...any) {
 	c.trace = append(c.trace, c.now.Format("15:04:05 ")+fmt.Sprintf(format, args...))
 }
 
-// step lets something happen, and some time pass.
+// step has something happen, and some time pass.
 func (c *chaos) step() {
-	if len(c.lives) > 0 {
-		c.happen(c.lives[c.rnd.IntN(len(c.lives))])
+	if len(c.scripts) > 0 {
+		c.happen(c.scripts[c.rnd.IntN(len(c.scripts))])
 	}
 	switch c.rnd.IntN(12) {
 	case 0, 1:
@@ -86,7 +86,7 @@ func (c *chaos) step() {
 			remove()
 		}
 		c.faults = nil
-		c.say("all faults are mended")
+		c.say("all faults are repaired")
 	case 4:
 		script := c.loop.submitter.script
 		c.boot(c.loop.submitter.secrets.dir)
@@ -96,26 +96,26 @@ func (c *chaos) step() {
 	c.let(time.Duration(1+c.rnd.IntN(40)) * time.Second)
 }
 
-// let lets time pass, with a poll at its end. Runners that can call.
+// let has time pass, with a poll at its end. Runners that can call do so.
 func (c *chaos) let(d time.Duration) {
-	for _, l := range c.lives {
+	for _, l := range c.scripts {
 		if l.silence += d; !l.over && !c.halted[l] && c.turn(l) {
 			l.silence = 0
 		}
 	}
-	c.pass(d)
+	c.advance(d)
 	if _, err := c.loop.runOnce(c.Context()); err != nil {
 		c.Fatal(err)
 	}
 	for _, a := range c.allocations() {
 		if a.State == compute.AllocationEnded && c.now.UnixMilli()-a.EndMS < 60_000 {
-			c.say("allocation %d (Slurm job %d, life %d) has ended: %s: %s", a.ID, a.SlurmJobID, a.RestartCount, a.Cause, a.CauseText)
+			c.say("allocation %d (Slurm job %d, start %d) has ended: %s: %s", a.ID, a.SlurmJobID, a.RestartCount, a.Cause, a.CauseText)
 		}
 	}
 }
 
-// happen does something to a life, or to its job.
-func (c *chaos) happen(l *life) {
+// happen has something happen to a script, or to its job.
+func (c *chaos) happen(l *script) {
 	var what string
 	switch c.rnd.IntN(24) {
 	case 0:
@@ -170,10 +170,10 @@ func (c *chaos) happen(l *life) {
 	default:
 		return
 	}
-	c.say("Slurm job %s, life %d: %s", l.ID, l.Number, what)
+	c.say("Slurm job %s, start %d: %s", l.ID, l.Number, what)
 }
 
-// inject makes something go wrong from now on.
+// inject has something fail from now on.
 func (c *chaos) inject() {
 	faults := []slurmtest.Fault{
 		slurmtest.ControllerDown(), slurmtest.AccountingDown(), slurmtest.TimedOut(slurm.Sbatch, true), slurmtest.TimedOut(slurm.Sbatch, false),
@@ -185,12 +185,12 @@ func (c *chaos) inject() {
 	c.say("fault %d", i)
 }
 
-// turn has a runner register, or make a turn: it reports what has ended, and
-// starts what it was given. It reports whether it could.
-func (c *chaos) turn(l *life) bool {
+// turn has a runner register, or take a turn: it reports what has ended, and starts what
+// it was granted. It reports whether it could.
+func (c *chaos) turn(l *script) bool {
 	if l.runner == 0 {
-		if err := c.arrive(l); err != nil {
-			c.say("Slurm job %s, life %d: its runner is sent away: %v", l.ID, l.Number, err)
+		if err := c.register(l); err != nil {
+			c.say("Slurm job %s, start %d: its runner is rejected: %v", l.ID, l.Number, err)
 			l.over, l.gone = true, c.now
 			l.Exit(slurm.ExitCode{Code: 1})
 			return false
@@ -230,8 +230,8 @@ func (c *chaos) turn(l *life) bool {
 	return true
 }
 
-// leaves has a runner kill what it runs, and deregister.
-func (c *chaos) leaves(l *life) {
+// leaves has a runner kill its processes, and deregister.
+func (c *chaos) leaves(l *script) {
 	for _, h := range c.held[l] {
 		c.ends(h.JobID, l)
 	}
@@ -239,17 +239,17 @@ func (c *chaos) leaves(l *life) {
 	c.leave(l, 0)
 }
 
-func (c *chaos) starts(job int64, l *life) {
+func (c *chaos) starts(job int64, l *script) {
 	other := c.runs[job]
-	// What neither Slurm nor we can reach may go on.
+	// A process that neither Slurm nor we can reach may continue.
 	if other != nil && other != l && !other.over && !(c.cutOff[other.Nodes[0]] && c.halted[other]) {
-		c.Errorf("job %d runs in Slurm job %s, life %d, and in %s, life %d", job, l.ID, l.Number, other.ID, other.Number)
+		c.Errorf("job %d runs in Slurm job %s, start %d, and in %s, start %d", job, l.ID, l.Number, other.ID, other.Number)
 	}
 	c.runs[job] = l
-	c.say("job %d starts in Slurm job %s, life %d", job, l.ID, l.Number)
+	c.say("job %d starts in Slurm job %s, start %d", job, l.ID, l.Number)
 }
 
-func (c *chaos) ends(job int64, l *life) {
+func (c *chaos) ends(job int64, l *script) {
 	if c.runs[job] == l {
 		delete(c.runs, job)
 	}
@@ -282,10 +282,10 @@ func (c *chaos) settle() {
 	for i := range 4 {
 		c.cluster.RestoreNode(fmt.Sprintf("n%d", i+1))
 	}
-	for _, l := range c.lives {
+	for _, l := range c.scripts {
 		c.cluster.Resume(l.ID)
 	}
-	c.say("everything is mended")
+	c.say("everything is repaired")
 	if _, err := c.store.Workflows.Cancel(c.Context(), c.workflow.ID); err != nil {
 		c.Fatal(err)
 	}
@@ -296,14 +296,14 @@ func (c *chaos) settle() {
 	for _, a := range c.allocations() {
 		life := fmt.Sprintf("%s/%d/%d", a.IntentID, a.SlurmJobID, a.RestartCount)
 		if a.State != compute.AllocationEnded || ends[life] {
-			c.Errorf("allocation %d (Slurm job %d, life %d) is %s", a.ID, a.SlurmJobID, a.RestartCount, a.State)
+			c.Errorf("allocation %d (Slurm job %d, start %d) is %s", a.ID, a.SlurmJobID, a.RestartCount, a.State)
 		}
 		ends[life] = true
 	}
 	queue, err := c.client.Queue(c.Context(), slurm.QueueQuery{})
 	c.must(err)
 	for _, job := range queue.Jobs {
-		// A node that was lost may never confirm the end of what it ran.
+		// A lost node may never confirm the end of its processes.
 		if !job.State.Over() && job.State != slurm.Completing {
 			c.Errorf("Slurm job %s is %s", job.ID, job.State)
 		}

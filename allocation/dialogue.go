@@ -7,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// Slurm is what this package calls of Slurm; *slurm.Client implements it.
+// Slurm has the calls of Slurm that this package makes; *slurm.Client implements it.
 type Slurm interface {
 	Submit(ctx context.Context, s slurm.Submission) (slurm.Submitted, error)
 	Queue(ctx context.Context, q slurm.QueueQuery) (slurm.Queue, error)

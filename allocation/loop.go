@@ -16,8 +16,8 @@ import (
 
 // Spool holds reports that runners have written to disk and could not deliver.
 type Spool interface {
-	// Deliver stores the reports that these runners left behind. After an error the
-	// call is to be repeated: attempts of these runners must not be judged yet.
+	// Deliver stores the reports that these runners left behind. After an error the call
+	// must be repeated: attempts of these runners must not be judged yet.
 	Deliver(ctx context.Context, runners []store.AllocationRunner) error
 }
 
@@ -59,13 +59,13 @@ type Loop struct {
 	commented        time.Time // when comments were set last
 }
 
-// memory is what is known of an allocation and need not be stored.
+// memory is what is known of an allocation and is not stored.
 type memory struct {
-	runners   map[int64]time.Time // since when each is known here
-	suspended time.Time           // when it was seen suspended last
-	alone     time.Time           // since when it has been running without a runner
-	never     time.Time           // since when Slurm has said that it never starts it
-	commented time.Time
+	runners       map[int64]time.Time // since when each is known here
+	suspended     time.Time           // when it was seen suspended last
+	withoutRunner time.Time           // since when it has been running without a runner
+	neverStarts   time.Time           // since when Slurm has said that it will never start
+	commented     time.Time
 	// since when the spool files of its runners cannot be read
 	undelivered time.Time
 }
@@ -155,9 +155,9 @@ func (l *Loop) runOnce(ctx context.Context) (next time.Duration, err error) {
 	return p.next(), nil
 }
 
-// next returns how long to wait before the next poll: short, and less than Slurm's
-// memory of ended jobs, while something is ending; otherwise, and while Slurm does
-// not answer, the normal interval.
+// next returns how long to wait before the next poll: while something is ending, a short
+// interval, and less than the time for which Slurm remembers ended jobs; otherwise, and
+// while Slurm does not answer, the normal interval.
 func (p *poll) next() time.Duration {
 	wait := p.set.Poll
 	if p.noAccounting {
@@ -174,7 +174,7 @@ func (p *poll) next() time.Duration {
 	return wait
 }
 
-// sweep removes secrets that a crash has left behind.
+// sweep removes secrets that were left behind by a crash.
 func (l *Loop) sweep(ctx context.Context) {
 	intents, err := l.submitter.secrets.list()
 	if err != nil {

@@ -15,19 +15,18 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// TestHealthyLife has an allocation run its course, with as few calls as can
-// be.
+// TestHealthyLife has an allocation run its course, with as few calls as possible.
 func TestHealthyLife(t *testing.T) {
 	w := newWorld(t, 2)
 	w.pollOnce()
 	if n := len(w.cluster.Calls()); n != 0 {
-		t.Errorf("without allocations Slurm was asked %d times", n)
+		t.Errorf("without allocations Slurm was called %d times", n)
 	}
 	a := w.submit()
 	if a.State != compute.AllocationPending || a.SlurmJobID == 0 {
 		t.Fatalf("submitted: %+v", a)
 	}
-	w.work(w.lives[0], 2)
+	w.work(w.scripts[0], 2)
 	before := len(w.cluster.Calls())
 	w.run(10 * time.Minute)
 	if a = w.only(); a.State != compute.AllocationActive || a.NodeList == "" || a.LimitMS == 0 {
@@ -47,7 +46,7 @@ func TestHealthyLife(t *testing.T) {
 	if got := queue.Jobs[0].Comment; got != "0/2 done, 2 running" {
 		t.Errorf("the comment is %q", got)
 	}
-	w.leave(w.lives[0], 0)
+	w.leave(w.scripts[0], 0)
 	w.run(2 * time.Minute)
 	w.ended(a, compute.AllocationDone)
 	if files, _ := filepath.Glob(w.loop.submitter.secrets.path("*")); len(files) != 0 {
@@ -86,7 +85,7 @@ func TestCrashes(t *testing.T) {
 		if a := w.only(); a.State == compute.AllocationIntent || a.SlurmJobID == 0 {
 			t.Errorf("it was not found: %+v", a)
 		}
-		w.work(w.lives[0], 1)
+		w.work(w.scripts[0], 1)
 		w.sound()
 	})
 	t.Run("after sbatch, and the job is over", func(t *testing.T) {
@@ -94,9 +93,9 @@ func TestCrashes(t *testing.T) {
 		remove := w.cluster.Inject(slurmtest.TimedOut(slurm.Sbatch, true))
 		_, _ = w.loop.Submitter().Submit(t.Context(), w.want())
 		remove()
-		w.lives[0].over = true
-		w.lives[0].Exit(slurm.ExitCode{Code: 1})
-		w.pass(5 * time.Minute) // squeue has forgotten it
+		w.scripts[0].over = true
+		w.scripts[0].Exit(slurm.ExitCode{Code: 1})
+		w.advance(5 * time.Minute) // squeue has forgotten it
 		w.pollOnce()
 		w.ended(w.only(), compute.AllocationFailed)
 		w.sound()
@@ -107,21 +106,21 @@ func TestCrashes(t *testing.T) {
 		w.must(err)
 		w.loop.sweep(t.Context())
 		if left, _ := w.loop.submitter.secrets.list(); len(left) != 0 {
-			t.Errorf("secrets of nobody are left: %q", left)
+			t.Errorf("secrets without an owner are left: %q", left)
 		}
 	})
 }
 
-// TestSweepKeepsLiveSecrets: a daemon that starts lets runners of before in.
+// TestSweepKeepsLiveSecrets: a restarted daemon accepts the runners of the previous one.
 func TestSweepKeepsLiveSecrets(t *testing.T) {
 	w := newWorld(t, 1)
 	w.submit()
 	w.boot(w.loop.submitter.secrets.dir)
 	w.loop.sweep(t.Context())
-	w.must(w.arrive(w.lives[0]))
+	w.must(w.register(w.scripts[0]))
 }
 
-func TestRefusals(t *testing.T) {
+func TestRejections(t *testing.T) {
 	for _, tc := range []struct {
 		says, class string
 	}{
@@ -138,7 +137,7 @@ func TestRefusals(t *testing.T) {
 			}
 			a := w.only()
 			if w.ended(a, compute.AllocationRefused); a.Refusal != tc.class {
-				t.Errorf("the refusal is %q", a.Refusal)
+				t.Errorf("the rejection is %q", a.Refusal)
 			}
 			if left, _ := w.loop.submitter.secrets.list(); len(left) != 0 {
 				t.Errorf("secrets are left: %q", left)
@@ -160,15 +159,15 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// TestTwins has sbatch make two jobs of one intent: the one that reports first
-// works, the other is canceled.
-func TestTwins(t *testing.T) {
+// TestDuplicates has sbatch create two jobs for one intent: the one that reports first works,
+// the other is canceled.
+func TestDuplicates(t *testing.T) {
 	w := newWorld(t, 2)
 	w.submit()
-	_, err := w.client.Submit(t.Context(), slurm.Submission{Script: w.lives[0].Script})
+	_, err := w.client.Submit(t.Context(), slurm.Submission{Script: w.scripts[0].Script})
 	w.must(err)
-	w.work(w.lives[0], 2)
-	if err := w.arrive(w.lives[1]); workflow.CodeOf(err) != workflow.CodeConflict {
+	w.work(w.scripts[0], 2)
+	if err := w.register(w.scripts[1]); workflow.CodeOf(err) != workflow.CodeConflict {
 		t.Errorf("the second one may work: %v", err)
 	}
 	w.run(3 * time.Minute)
@@ -198,8 +197,7 @@ func TestOrphanOfAnotherDatabase(t *testing.T) {
 	w.only()
 }
 
-// TestEnds has an allocation with a running and a claimed job end in several
-// ways.
+// TestEnds has an allocation with a running and a claimed job end in several ways.
 func TestEnds(t *testing.T) {
 	ready, canceled := workflow.Ready, workflow.Canceled
 	for _, tc := range []struct {
@@ -208,15 +206,15 @@ func TestEnds(t *testing.T) {
 		cause   compute.AllocationCause
 		running workflow.JobStatus
 	}{
-		{"out of time", func(w *world, _ slurm.JobID) { w.pass(31 * time.Minute) }, compute.AllocationWalltime, workflow.Terminated},
+		{"out of time", func(w *world, _ slurm.JobID) { w.advance(31 * time.Minute) }, compute.AllocationWalltime, workflow.Terminated},
 		{"preempted", func(w *world, id slurm.JobID) {
-			w.lives[0].deaf = true // until the grace is over
+			w.scripts[0].ignoresTerm = true // until the grace time is over
 			w.cluster.Preempt(id)
 		}, compute.AllocationPreempted, ready},
 		{"out of memory", func(w *world, id slurm.JobID) { w.cluster.OutOfMemory(id) }, compute.AllocationOOM, workflow.Failed},
 		{"no power", func(w *world, _ slurm.JobID) {
-			w.lives[0].over, w.lives[0].gone = true, w.now
-			w.cluster.KillNode(w.lives[0].Nodes[0], true)
+			w.scripts[0].over, w.scripts[0].gone = true, w.now
+			w.cluster.KillNode(w.scripts[0].Nodes[0], true)
 		}, compute.AllocationNodeFail, ready},
 		{"scancel by the user", func(w *world, id slurm.JobID) { w.cluster.CancelAs(999, id) }, compute.AllocationCanceledUser, canceled},
 		{"scancel by root", func(w *world, id slurm.JobID) { w.cluster.CancelAs(0, id) }, compute.AllocationCanceledAdmin, canceled},
@@ -225,7 +223,7 @@ func TestEnds(t *testing.T) {
 			w.must(err)
 		}, compute.AllocationCanceled, ready},
 		{"its runner was killed", func(w *world, _ slurm.JobID) {
-			w.vanish(w.lives[0])
+			w.vanish(w.scripts[0])
 		}, compute.AllocationFailed, ready},
 	} {
 		for _, way := range []string{"seen in squeue", "seen in sacct", "without sacct"} {
@@ -234,20 +232,20 @@ func TestEnds(t *testing.T) {
 					o.Partitions = []slurmtest.Partition{{Name: "debug", PreemptMode: "CANCEL", GraceTime: time.Second}}
 				})
 				a := w.submit()
-				w.work(w.lives[0], 1)
+				w.work(w.scripts[0], 1)
 				w.pollOnce()
 				if way == "without sacct" {
 					w.cluster.Inject(slurmtest.AccountingDown())
 				}
 				tc.end(w, slurm.JobID{Number: a.SlurmJobID})
 				if way == "seen in sacct" && tc.name != "scancel by us" {
-					w.pass(10 * time.Minute)
+					w.advance(10 * time.Minute)
 				}
 				w.run(4 * time.Minute)
 				cause := tc.cause
 				want := tc.running
 				if way == "without sacct" && tc.cause == compute.AllocationCanceledAdmin {
-					cause = compute.AllocationCanceledUser // nobody says who it was
+					cause = compute.AllocationCanceledUser // nobody says by whom
 				}
 				w.ended(a, cause)
 				w.statuses(want, ready)
@@ -257,42 +255,42 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestRequeue has Slurm start an allocation again by itself.
+// TestRequeue has Slurm restart an allocation by itself.
 func TestRequeue(t *testing.T) {
 	w := newWorld(t, 2, func(o *slurmtest.Options) {
 		o.Partitions = []slurmtest.Partition{{Name: "debug", PreemptMode: "REQUEUE"}}
 	})
 	w.loop.submitter.script.Requeue = true
 	a := w.submit()
-	w.work(w.lives[0], 1)
+	w.work(w.scripts[0], 1)
 	w.pollOnce()
-	w.lives[0].deaf = true
+	w.scripts[0].ignoresTerm = true
 	w.cluster.Preempt(slurm.JobID{Number: a.SlurmJobID})
 	w.run(time.Minute)
 	all := w.allocations()
 	if len(all) != 2 || all[1].RestartCount != 1 || all[1].State != compute.AllocationPending {
-		t.Fatalf("the lives are %+v", all)
+		t.Fatalf("the restarts are %+v", all)
 	}
 	w.ended(all[0], compute.AllocationPreempted)
 	w.statuses(workflow.Ready, workflow.Ready)
 	w.run(2 * time.Minute)
-	w.work(w.lives[1], 2)
+	w.work(w.scripts[1], 2)
 	w.statuses(workflow.Running, workflow.Running)
 	w.run(time.Minute)
 	if a := w.allocations()[1]; a.State != compute.AllocationActive {
-		t.Errorf("the second life is %s (%s)", a.State, a.CauseText)
+		t.Errorf("the second start is %s (%s)", a.State, a.CauseText)
 	}
 	w.sound()
 }
 
-// TestSuspended: an allocation that is suspended for an hour is there, and so
-// are its jobs; when it continues its runner has time to call.
+// TestSuspended: an allocation that is suspended for an hour is kept, and so are its
+// jobs; when it continues, its runner has time to call.
 func TestSuspended(t *testing.T) {
 	w := newWorld(t, 1)
 	a := w.submit()
-	w.work(w.lives[0], 1)
+	w.work(w.scripts[0], 1)
 	w.cluster.Suspend(slurm.JobID{Number: a.SlurmJobID})
-	w.lives[0].silence = time.Hour
+	w.scripts[0].silence = time.Hour
 	w.run(time.Hour)
 	w.cluster.Resume(slurm.JobID{Number: a.SlurmJobID})
 	w.run(5 * time.Minute)
@@ -300,19 +298,19 @@ func TestSuspended(t *testing.T) {
 		t.Errorf("it is %s (%s%s)", a.State, a.CauseText, a.CancelWhy)
 	}
 	w.statuses(workflow.Running)
-	w.run(15 * time.Minute) // and still nobody is heard
+	w.run(15 * time.Minute) // and still no call
 	w.ended(w.only(), compute.AllocationCanceled)
 	w.statuses(workflow.Ready)
 	w.sound()
 }
 
-// TestNewRunnerIsHeardOut: a runner that the daemon has just begun to know is
-// not silent yet, whatever it was before.
-func TestNewRunnerIsHeardOut(t *testing.T) {
+// TestNewRunnerIsNotSilent: a runner that the daemon has just learned of does not count as
+// silent yet, however long it did not call before.
+func TestNewRunnerIsNotSilent(t *testing.T) {
 	w := newWorld(t, 1)
 	a := w.submit()
-	w.work(w.lives[0], 1)
-	w.lives[0].silence = 24 * time.Hour
+	w.work(w.scripts[0], 1)
+	w.scripts[0].silence = 24 * time.Hour
 	w.run(9 * time.Minute)
 	if a := w.only(); a.CancelMS != 0 {
 		t.Errorf("canceled: %s", a.CancelWhy)
@@ -337,21 +335,21 @@ func TestCancelIsRepeated(t *testing.T) {
 	w.sound()
 }
 
-// TestOutages: while Slurm gives no information nothing ends, and afterwards
-// the truth comes out.
+// TestOutages: while Slurm gives no information nothing ends, and afterwards the true
+// ends are recorded.
 func TestOutages(t *testing.T) {
 	for name, faults := range map[string][]slurmtest.Fault{
 		"controller down":     {slurmtest.ControllerDown()},
 		"everything down":     {slurmtest.ControllerDown(), slurmtest.AccountingDown()},
 		"squeue is garbage":   {slurmtest.Garbage(slurm.Squeue, "<html>502</html>\n")},
 		"squeue is empty":     {slurmtest.Garbage(slurm.Squeue, "")},
-		"squeue is cut":       {slurmtest.Cut(slurm.Squeue, 100)},
+		"squeue is truncated": {slurmtest.Cut(slurm.Squeue, 100)},
 		"squeue does not end": {slurmtest.TimedOut(slurm.Squeue, true)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 1)
 			a := w.submit()
-			w.work(w.lives[0], 1)
+			w.work(w.scripts[0], 1)
 			w.pollOnce()
 			var remove []func()
 			for _, f := range faults {
@@ -365,7 +363,7 @@ func TestOutages(t *testing.T) {
 			for _, r := range remove {
 				r()
 			}
-			w.leave(w.lives[0], 0)
+			w.leave(w.scripts[0], 0)
 			w.run(3 * time.Minute)
 			w.ended(a, compute.AllocationDone)
 			w.sound()
@@ -373,12 +371,12 @@ func TestOutages(t *testing.T) {
 	}
 }
 
-// TestForgotten has Slurm forget an allocation: only two polls through two
-// sources are believed.
+// TestForgotten has Slurm forget an allocation: it counts as gone only after two polls of
+// two sources.
 func TestForgotten(t *testing.T) {
 	forget := func(w *world, programs ...string) {
 		for _, p := range programs {
-			answers := func(o slurm.Output) slurm.Output { // the heading alone
+			answers := func(o slurm.Output) slurm.Output { // only the header
 				heading, _, _ := strings.Cut(string(o.Stdout), "\n")
 				return slurm.Output{Stdout: []byte(heading + "\n")}
 			}
@@ -390,7 +388,7 @@ func TestForgotten(t *testing.T) {
 		a := w.submit()
 		forget(w, slurm.Squeue, slurm.Sacct)
 		w.pollOnce()
-		w.pass(30 * time.Second)
+		w.advance(30 * time.Second)
 		w.pollOnce()
 		if a := w.only(); a.State == compute.AllocationEnded {
 			t.Fatalf("after 30 s: %s", a.CauseText)
@@ -404,10 +402,10 @@ func TestForgotten(t *testing.T) {
 		forget(w, slurm.Squeue)
 		w.run(20 * time.Minute)
 		if a := w.only(); a.State == compute.AllocationEnded {
-			t.Errorf("sacct and scontrol have it running, but it ended: %s", a.CauseText)
+			t.Errorf("sacct and scontrol show it as running, but it ended: %s", a.CauseText)
 		}
 	})
-	t.Run("where nobody keeps accounts", func(t *testing.T) {
+	t.Run("without accounting", func(t *testing.T) {
 		w := newWorld(t, 1)
 		w.loop.noAccounting = true
 		a := w.submit()
@@ -421,32 +419,31 @@ func TestForgotten(t *testing.T) {
 	})
 }
 
-// TestSpoolIsReadFirst: what a runner wrote down before it was killed is
-// received before its attempts are judged.
+// TestSpoolIsReadFirst: the spool of a killed runner is delivered before its attempts are
+// judged.
 func TestSpoolIsReadFirst(t *testing.T) {
 	w := newWorld(t, 1)
 	a := w.submit()
-	refs := w.work(w.lives[0], 1)
+	refs := w.work(w.scripts[0], 1)
 	w.pollOnce()
 	tries := 0
 	w.spool = func(runners []store.AllocationRunner) error {
 		if tries++; tries == 1 {
-			return errors.New("the disk is asleep")
+			return errors.New("the disk does not answer")
 		}
 		zero := int64(0)
 		_, err := w.store.Runners.Turn(t.Context(), runners[0].RunnerID, lease.TurnRequest{Turn: 3, RunID: w.workflow.RunID, Reports: []lease.Report{
 			{LeaseRef: refs[0], StartedMS: w.now.UnixMilli(), EndedMS: w.now.UnixMilli(), Evidence: workflow.Evidence{ExitCode: &zero}}}})
 		return err
 	}
-	w.vanish(w.lives[0])
+	w.vanish(w.scripts[0])
 	w.run(3 * time.Minute)
 	w.ended(a, compute.AllocationFailed)
 	w.statuses(workflow.Completed)
 	w.sound()
 }
 
-// TestReappeared: an abandoned allocation that Slurm has nevertheless,
-// is canceled.
+// TestReappeared: an abandoned allocation that Slurm has nevertheless is canceled.
 func TestReappeared(t *testing.T) {
 	w := newWorld(t, 1)
 	a := w.submit()
@@ -467,16 +464,16 @@ func TestReappeared(t *testing.T) {
 	w.sound()
 }
 
-// TestTheLastRunnerLeaves: Slurm is asked soon again about an allocation whose
-// runners have all left, though it still says that it runs.
+// TestTheLastRunnerLeaves: Slurm is polled again soon about an allocation whose runners
+// have all left, although Slurm still says that it runs.
 func TestTheLastRunnerLeaves(t *testing.T) {
 	w := newWorld(t, 1)
 	a := w.submit()
-	w.work(w.lives[0], 1)
+	w.work(w.scripts[0], 1)
 	if next := w.pollOnce(); next != w.loop.set.Poll {
-		t.Errorf("the next poll is in %s while a runner is at work", next)
+		t.Errorf("the next poll is in %s while a runner is working", next)
 	}
-	_, err := w.store.Runners.Leave(t.Context(), w.lives[0].runner, lease.LeaveRequest{})
+	_, err := w.store.Runners.Leave(t.Context(), w.scripts[0].runner, lease.LeaveRequest{})
 	w.must(err)
 	if next := w.pollOnce(); next > w.loop.set.Hurry {
 		t.Errorf("the next poll is in %s after the last runner has left", next)

@@ -10,8 +10,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// TestJudgeNever: an allocation that never starts is canceled, one that is held or may start later
-// is not.
+// TestJudgeNever: an allocation that never starts is canceled, one that is held or may
+// start later is not.
 func TestJudgeNever(t *testing.T) {
 	for _, tc := range []struct {
 		reason string
@@ -34,15 +34,15 @@ func TestJudgeNever(t *testing.T) {
 		if tc.change != nil {
 			tc.change(&a)
 		}
-		v := Judge(a, Facts{Queue: queued(tc.state, func(j *slurm.Job) { j.Reason = tc.reason }), Never: tc.never}, now, Settings{})
+		v := Judge(a, Facts{Queue: queued(tc.state, func(j *slurm.Job) { j.Reason = tc.reason }), NeverStarts: tc.never}, now, Settings{})
 		if (v.Cancel != "") != tc.cancel || v.Refused != tc.cancel || v.End != nil {
 			t.Errorf("%s (%s) for %s: %+v", tc.reason, tc.state, tc.never, v)
 		}
 	}
 }
 
-// TestNeverStarts: an allocation that Slurm took and will never start is canceled
-// after some minutes, with Slurm's reason, and counts as refused for good.
+// TestNeverStarts: an allocation that Slurm accepted and will never start is canceled
+// after some minutes, with Slurm's reason, and counts as permanently rejected.
 func TestNeverStarts(t *testing.T) {
 	w := newWorld(t, 1, func(o *slurmtest.Options) {
 		o.Nodes = []slurmtest.Node{{Name: "n1", CPUs: 4, Memory: 4000 * slurm.MiB}}

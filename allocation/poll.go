@@ -12,7 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// maxShow is how many allocations one poll asks for one by one.
+// maxShow is how many allocations one poll queries individually.
 const maxShow = 3
 
 // poll is one poll of all allocations: one squeue, and at most one sacct, for
@@ -165,7 +165,7 @@ func (p *poll) adopt(ctx context.Context, jobs []sighting) error {
 	return p.read(ctx)
 }
 
-// judge judges all live allocations by the present facts.
+// judge judges all live allocations by the current facts.
 func (p *poll) judge() {
 	p.verdicts = make(map[int64]Verdict, len(p.live))
 	for i := range p.live {
@@ -196,22 +196,22 @@ func (p *poll) facts(a *compute.Allocation) Facts {
 		}
 	}
 	p.fillSilence(a, &l)
-	p.fillNever(a, &l)
+	p.fillNeverStarts(a, &l)
 	return l
 }
 
-// fillNever fills in for how long Slurm has said that it never starts an
-// allocation. A poll without an answer changes nothing.
-func (p *poll) fillNever(a *compute.Allocation, l *Facts) {
+// fillNeverStarts fills in for how long Slurm has said that an allocation will never start. A
+// poll without an answer changes nothing.
+func (p *poll) fillNeverStarts(a *compute.Allocation, l *Facts) {
 	m := p.memory[a.ID]
 	switch {
 	case l.Queue == nil || l.Queue.Job == nil:
 	case l.Queue.Job.State != slurm.Pending || !slurm.NeverStarts(l.Queue.Job.Reason):
-		m.never = time.Time{}
-	case m.never.IsZero():
-		m.never = p.now
+		m.neverStarts = time.Time{}
+	case m.neverStarts.IsZero():
+		m.neverStarts = p.now
 	default:
-		l.Never = p.now.Sub(m.never)
+		l.NeverStarts = p.now.Sub(m.neverStarts)
 	}
 }
 
@@ -236,18 +236,18 @@ func (p *poll) fillSilence(a *compute.Allocation, l *Facts) {
 		if i == 0 || silence < l.Silence {
 			l.Silence = silence
 		}
-		l.Longest = max(l.Longest, silence)
+		l.LongestSilence = max(l.LongestSilence, silence)
 	}
 	if !m.suspended.IsZero() {
-		l.Silence, l.Longest = min(l.Silence, p.now.Sub(m.suspended)), min(l.Longest, p.now.Sub(m.suspended))
+		l.Silence, l.LongestSilence = min(l.Silence, p.now.Sub(m.suspended)), min(l.LongestSilence, p.now.Sub(m.suspended))
 	}
 	switch {
 	case !running || l.Runners > 0:
-		m.alone = time.Time{}
-	case m.alone.IsZero():
-		m.alone = p.now
+		m.withoutRunner = time.Time{}
+	case m.withoutRunner.IsZero():
+		m.withoutRunner = p.now
 	default:
-		l.Alone = p.now.Sub(m.alone)
+		l.WithoutRunner = p.now.Sub(m.withoutRunner)
 	}
 }
 
@@ -324,7 +324,7 @@ func (p *poll) carryOut(ctx context.Context) error {
 	}
 	for i := range p.live {
 		a := &p.live[i]
-		v := Judge(*a, p.facts(a), p.now, p.set) // its runner may have called meanwhile
+		v := Judge(*a, p.facts(a), p.now, p.set) // its runner may have called in the meantime
 		switch {
 		case v.End != nil:
 			if err := p.end(ctx, a, v); err != nil {
@@ -345,8 +345,8 @@ func (p *poll) carryOut(ctx context.Context) error {
 	return nil
 }
 
-// requestCancel stores that an allocation is to be canceled. If Slurm never starts it,
-// this counts as a refusal that came after sbatch.
+// requestCancel stores that an allocation is to be canceled. If it will never start, that
+// counts as a rejection after sbatch.
 func (p *poll) requestCancel(ctx context.Context, a *compute.Allocation, v Verdict) error {
 	refusal := ""
 	if v.Refused {
@@ -395,8 +395,8 @@ func (p *poll) delivered(ctx context.Context, a *compute.Allocation, v Verdict) 
 	return expired
 }
 
-// end ends an allocation. The spooled reports of its runners are delivered
-// before, so that these attempts are not lost.
+// end ends an allocation. The spooled reports of its runners are delivered first, so that
+// these attempts are not lost.
 func (p *poll) end(ctx context.Context, a *compute.Allocation, v Verdict) error {
 	if !p.delivered(ctx, a, v) {
 		return nil

@@ -18,14 +18,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// silentRunners are runners that nobody has ever heard of.
+// silentRunners are runners that have never called.
 type silentRunners struct{}
 
 func (silentRunners) Silence(int64) time.Duration { return 0 }
 func (silentRunners) Stop(int64, string)          {}
 
-// TestRealSlurm has allocations of a real cluster end in several ways, side by
-// side.
+// TestRealSlurm has allocations of a real cluster end in several ways, in parallel.
 func TestRealSlurm(t *testing.T) {
 	real := slurmtest.UseReal(t)
 	owner, err := user.Lookup(slurmtest.TestUser)
@@ -67,7 +66,7 @@ func TestRealSlurm(t *testing.T) {
 		}
 		return a
 	}
-	lives := func(a compute.Allocation) []compute.Allocation {
+	restarts := func(a compute.Allocation) []compute.Allocation {
 		all, _, err := s.Allocations.List(t.Context(), store.AllocationFilter{WorkflowID: w.ID, SlurmJobID: &a.SlurmJobID}, store.Page{Limit: 10})
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +75,7 @@ func TestRealSlurm(t *testing.T) {
 	}
 	until := func(what string, a compute.Allocation, is func([]compute.Allocation) bool) {
 		t.Helper()
-		slurmtest.Eventually(t, 2*time.Minute, fmt.Sprintf("%s (Slurm job %d)", what, a.SlurmJobID), func() bool { return is(lives(a)) })
+		slurmtest.Eventually(t, 2*time.Minute, fmt.Sprintf("%s (Slurm job %d)", what, a.SlurmJobID), func() bool { return is(restarts(a)) })
 	}
 	active := func(all []compute.Allocation) bool { return all[len(all)-1].State == compute.AllocationActive }
 	ended := func(want compute.AllocationCause) func([]compute.Allocation) bool {
@@ -130,7 +129,7 @@ func TestRealSlurm(t *testing.T) {
 	until("canceled", ours, ended(compute.AllocationCanceled))
 	until("canceled by its owner", users, ended(compute.AllocationCanceledUser))
 	until("canceled by root", admins, ended(compute.AllocationCanceledAdmin))
-	until("another life", again, func(all []compute.Allocation) bool {
+	until("another start", again, func(all []compute.Allocation) bool {
 		return len(all) == 2 && all[0].Cause == compute.AllocationRequeued && all[1].State == compute.AllocationPending && all[1].RestartCount == 1
 	})
 	left, err := s.Allocations.Live(t.Context())
@@ -143,7 +142,7 @@ func TestRealSlurm(t *testing.T) {
 		}
 	}
 	loop.Wake()
-	until("canceled in its second life", again, ended(compute.AllocationCanceled))
+	until("canceled after its second start", again, ended(compute.AllocationCanceled))
 	live, err := s.Allocations.Live(t.Context())
 	if err != nil || len(live) > 0 {
 		t.Errorf("still live: %+v, %v", live, err)

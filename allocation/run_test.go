@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestRun has the loop run by itself, under a clock of its own.
+// TestRun runs the loop under a clock of its own.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, func(o *slurmtest.Options) { o.Now = time.Now })
@@ -31,7 +31,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%d calls for nothing", n)
 		}
 		a := w.submit()
-		w.work(w.lives[0], 1)
+		w.work(w.scripts[0], 1)
 		tick(10 * time.Minute)
 		if n := w.calls(slurm.Squeue); n < 9 || n > 11 {
 			t.Errorf("%d squeue in 10 minutes", n)
@@ -48,7 +48,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%d scancel in 5 s", n)
 		}
 		if n := w.calls(slurm.Squeue) - before; n > 2 {
-			t.Errorf("three wishes made %d squeue", n)
+			t.Errorf("three requests made %d squeue calls", n)
 		}
 		tick(time.Minute)
 		w.ended(a, compute.AllocationCanceled)
@@ -59,7 +59,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// TestIntervals: how often Slurm is asked.
+// TestIntervals checks how often Slurm is called.
 func TestIntervals(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -68,7 +68,7 @@ func TestIntervals(t *testing.T) {
 		want     time.Duration
 	}{
 		{"all is well", Settings{}, nil, time.Minute},
-		{"slow by wish", Settings{Poll: 5 * time.Minute}, nil, 5 * time.Minute},
+		{"slow as configured", Settings{Poll: 5 * time.Minute}, nil, 5 * time.Minute},
 		{"something is ending", Settings{}, func(w *world, id slurm.JobID) {
 			_, _ = w.store.Allocations.RequestCancel(w.Context(), []int64{1}, "no work is left")
 		}, 15 * time.Second},
@@ -85,28 +85,28 @@ func TestIntervals(t *testing.T) {
 				tc.change(w, slurm.JobID{Number: a.SlurmJobID})
 			}
 			if got := w.pollOnce(); got != tc.want {
-				t.Errorf("the next look is in %s, want %s", got, tc.want)
+				t.Errorf("the next poll is in %s, want %s", got, tc.want)
 			}
 		})
 	}
-	t.Run("no accounts are kept", func(t *testing.T) {
+	t.Run("without accounting", func(t *testing.T) {
 		w := newWorld(t, 1)
 		w.loop.noAccounting, w.loop.set.MinJobAge = true, time.Minute
 		w.submit()
 		if got := w.pollOnce(); got != 30*time.Second {
-			t.Errorf("the next look is in %s", got)
+			t.Errorf("the next poll is in %s", got)
 		}
 	})
 }
 
-// TestCommentsWithinBudget: with many allocations Slurm gets few calls, and
-// every comment its turn.
+// TestCommentsWithinBudget: with many allocations Slurm gets few calls, and every comment
+// is updated in turn.
 func TestCommentsWithinBudget(t *testing.T) {
 	w := newWorld(t, 12)
 	for range 4 {
 		w.submit()
 	}
-	for _, l := range w.lives {
+	for _, l := range w.scripts {
 		w.work(l, 4)
 	}
 	before := len(w.cluster.Calls())

@@ -4,8 +4,8 @@ import "time"
 
 // Settings are the intervals of this package; zero means the default.
 type Settings struct {
-	// Poll is the time between two polls of Slurm while all is well, Hurry
-	// while something is ending; half of MinJobAge is never exceeded then.
+	// Poll is the time between two polls of Slurm; Hurry is that while something is
+	// ending, which never exceeds half of MinJobAge.
 	Poll      time.Duration // default 60 s
 	Hurry     time.Duration // default 15 s
 	Least     time.Duration // between any two polls; default 3 s
@@ -30,13 +30,13 @@ type Settings struct {
 	Lease     time.Duration // a runner that called within this time is alive; default 60 s
 	Heartbeat time.Duration // silence after which an allocation is canceled; default 10 min
 	NoRunner  time.Duration // time without a runner after which an allocation is canceled; default 10 min
-	NeverFor  time.Duration // how long Slurm may say that it never starts an allocation before that is canceled; default 5 min
+	NeverFor  time.Duration // how long Slurm may say that an allocation never starts before it is canceled; default 5 min
 	StopFor   time.Duration // how long runners may take to leave an allocation that is over; default 2 min
 
 	CancelAgain time.Duration // before a scancel without effect is repeated; doubles each time; default 30 s
 
-	Comments     int           // how many one poll sets at most; default 1, negative: none
-	CommentEvery time.Duration // between polls that set some; default 2 min
+	Comments     int           // how many one poll updates at most; default 1, negative: none
+	CommentEvery time.Duration // between polls that update some; default 2 min
 
 	Owner string // our user id, as sacct writes it
 	User  string // our name, as squeue takes it

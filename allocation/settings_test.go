@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// TestDocumentedIntervals: the page about calls of Slurm has the numbers of the
-// code.
+// TestDocumentedIntervals: the page about calls of Slurm has the numbers of the code.
 func TestDocumentedIntervals(t *testing.T) {
 	text, err := os.ReadFile("../docs/slurm-calls.md")
 	if err != nil {

@@ -26,7 +26,7 @@ type snapshots struct {
 	closed  bool // there are no more polls
 }
 
-// Poll makes the loop poll Slurm, and returns when the result is stored. It returns an
+// Poll has the loop poll Slurm, and returns when the result is stored. It returns an
 // error if the poll failed, the loop has ended, or ctx ends first.
 func (l *Loop) Poll(ctx context.Context) error {
 	done := make(chan error, 1)

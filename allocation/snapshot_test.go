@@ -10,8 +10,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// TestPoll: a poll that somebody waits for shows the present state, and those who
-// wait together share one.
+// TestPoll: a poll that a caller waits for shows the present state, and simultaneous
+// callers share one.
 func TestPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, func(o *slurmtest.Options) { o.Now = time.Now })
@@ -33,17 +33,17 @@ func TestPoll(t *testing.T) {
 			}
 		}
 		if n := w.calls(slurm.Squeue) - before; n > 2 {
-			t.Errorf("three who wait made %d squeue", n)
+			t.Errorf("three callers made %d squeue calls", n)
 		}
 		if job := w.loop.Seen().Jobs[a.SlurmJobID]; job.State != slurm.Suspended {
-			t.Errorf("the look shows %q", job.State)
+			t.Errorf("the poll shows %q", job.State)
 		}
 		stop()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 		if err := w.loop.Poll(t.Context()); err == nil {
-			t.Error("a look after the end of the loop")
+			t.Error("a poll after the end of the loop")
 		}
 	})
 }

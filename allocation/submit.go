@@ -16,7 +16,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// Want is a wanted allocation, and why it is wanted.
+// Want is a wanted allocation, and the reason for it.
 type Want struct {
 	WorkflowID        int64
 	RunID             *int64 // the only run for which it is wanted; nil: the current one
@@ -104,7 +104,7 @@ func (s *Submitter) intend(ctx context.Context, w *workflow.Workflow, intent str
 	if script, err = s.script.render(w, a, path); err != nil {
 		return a, nil, s.refused(ctx, &a, slurm.Permanent, err)
 	}
-	// Slurm does not start a job whose output it cannot write, and does not say so.
+	// Slurm does not start a job whose output it cannot write, and does not report it.
 	if err := os.MkdirAll(s.script.outputDir(&a), 0o777); err != nil {
 		return a, nil, s.refused(ctx, &a, slurm.Temporary, err)
 	}
@@ -129,7 +129,7 @@ func (s *Submitter) sbatch(ctx context.Context, a compute.Allocation, script []b
 	return a, fmt.Errorf("submit allocation %d: %w", a.ID, err)
 }
 
-// refused ends an intent that Slurm has refused, and returns the error.
+// refused ends an intent that Slurm has rejected, and returns the error.
 func (s *Submitter) refused(ctx context.Context, a *compute.Allocation, class slurm.Class, cause error) error {
 	s.log.Warn("an allocation was refused", "allocation_id", a.ID, "workflow_id", a.WorkflowID, "class", class, "error", cause)
 	s.forget(a.IntentID)
@@ -148,8 +148,7 @@ func (s *Submitter) forget(intent string) {
 	}
 }
 
-// begin notes that sbatch is about to run for an intent. It returns false after
-// Close.
+// begin records that sbatch is about to run for an intent. It returns false after Close.
 func (s *Submitter) begin(intent string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +159,7 @@ func (s *Submitter) begin(intent string) bool {
 	return !s.closed
 }
 
-// done notes that sbatch has ended for an intent.
+// done records that sbatch has ended for an intent.
 func (s *Submitter) done(intent string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// slowSbatch is a Slurm whose sbatch is under way until it is told to go on; as
-// any program it is killed with its context.
+// slowSbatch is a Slurm whose sbatch runs until it is told to continue; like any program
+// it is killed with its context.
 type slowSbatch struct {
 	Slurm
 	goOn chan struct{}
@@ -26,8 +26,8 @@ func (s slowSbatch) Submit(ctx context.Context, sub slurm.Submission) (slurm.Sub
 	}
 }
 
-// TestSbatchFinishes: whoever asked has gone, and the daemon leaves, while
-// sbatch is under way.
+// TestSbatchFinishes: the caller disconnects and the daemon shuts down while sbatch is
+// running.
 func TestSbatchFinishes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -64,10 +64,10 @@ func TestSbatchFinishes(t *testing.T) {
 			t.Error(err)
 		}
 		if a := w.only(); a.State != compute.AllocationPending || a.SlurmJobID == 0 {
-			t.Errorf("what sbatch said is not stored: %+v", a)
+			t.Errorf("the answer of sbatch is not stored: %+v", a)
 		}
 		if _, err := submitter.Submit(t.Context(), w.want()); workflow.CodeOf(err) != workflow.CodeUnavailable {
-			t.Errorf("a daemon that leaves asks again: %v", err)
+			t.Errorf("a daemon that shuts down makes requests: %v", err)
 		}
 		if n := w.calls(slurm.Sbatch); n != 1 {
 			t.Errorf("%d sbatch", n)

@@ -14,9 +14,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
 )
 
-// Facts is what is known of an allocation besides its row. An answer that is nil
-// is no information: there was no call, it failed, or its output was not
-// understood.
+// Facts are what is known of an allocation besides its row. A nil answer means no
+// information: there was no call, it failed, or its output was not understood.
 type Facts struct {
 	Queue      *QueueAnswer
 	Accounting *AccountingAnswer
@@ -26,12 +25,12 @@ type Facts struct {
 	AccountingSilent time.Duration // for how long sacct has not answered
 	InFlight         bool          // sbatch is running for it
 
-	Runners int           // that have not left
-	Silence time.Duration // since the last call of any of them, while the daemon was up
-	Longest time.Duration // since the last call of the one that has been silent longest
-	Never   time.Duration // for how long Slurm has said that it never starts it
-	Alone   time.Duration // for how long it has been running without a runner
-	Left    bool          // all its runners have left: it is about to end
+	Runners        int           // of those that have not left
+	Silence        time.Duration // since the last call of any of them, while the daemon was up
+	LongestSilence time.Duration // since the last call of the runner that has been silent longest
+	NeverStarts    time.Duration // for how long Slurm has said that it will never start
+	WithoutRunner  time.Duration // for how long it has been running without a runner
+	Left           bool          // all its runners have left: it is about to end
 }
 
 // QueueAnswer is an answer of squeue.
@@ -56,18 +55,18 @@ type ShowAnswer struct {
 type Verdict struct {
 	// End is how it ended; nil as long as it may exist.
 	End *compute.AllocationEnd
-	// Seen is to be stored, unless it is over.
+	// Seen is to be stored, unless the allocation is over.
 	Seen store.Observation
 	Text string // the verdict in one line for people
 
 	// What to call next.
 	AskAccounting bool
 	AskShow       bool
-	Soon          bool // poll again soon: something is ending or not clear
+	Soon          bool // poll again soon: something is ending or unclear
 
-	Stop       string // why its runners are to stop at once; empty: they need not
-	Cancel     string // why it is to be canceled; empty: it need not
-	Refused    bool   // it is canceled because Slurm never starts it
+	Stop       string // why its runners must stop at once; empty if they need not
+	Cancel     string // why it is to be canceled; empty if it is not
+	Refused    bool   // it is canceled because it will never start
 	SendCancel bool   // scancel is due
 }
 
@@ -201,10 +200,10 @@ func (j *judge) present(job *slurm.Job) {
 	}
 }
 
-// neverStarts cancels a pending allocation that Slurm never starts. Slurm must have said so
+// neverStarts cancels a pending allocation that will never start. Slurm must have said so
 // for some time, since the reason of a new job may be temporary.
 func (j *judge) neverStarts(job *slurm.Job) {
-	if job.State == slurm.Pending && slurm.NeverStarts(job.Reason) && j.facts.Never >= j.set.NeverFor && j.a.CancelMS == 0 {
+	if job.State == slurm.Pending && slurm.NeverStarts(job.Reason) && j.facts.NeverStarts >= j.set.NeverFor && j.a.CancelMS == 0 {
 		j.v.Refused = true
 		j.v.Cancel = fmt.Sprintf("Slurm never starts it: %s (%s)", slurm.ReasonText(job.Reason), job.Reason)
 	}
@@ -234,7 +233,7 @@ func stateOf(s slurm.State) compute.AllocationState {
 	return ""
 }
 
-// note stores what Slurm says about a job.
+// note records what Slurm says about a job.
 func (j *judge) note(job *slurm.Job) {
 	seen := &j.v.Seen
 	seen.SlurmState, seen.SlurmReason, seen.NodeList = string(job.State), job.Reason, job.NodeList
@@ -283,7 +282,7 @@ func (j *judge) completing(job *slurm.Job) {
 		Text: fmt.Sprintf("Slurm has shown it as completing for %s", waited.Round(time.Second))})
 }
 
-// checkRunners cancels an allocation that Slurm runs and that has no runner, or a silent
+// checkRunners cancels an allocation that Slurm runs without a runner, or with a silent
 // one.
 func (j *judge) checkRunners(job *slurm.Job) {
 	if job.State != slurm.Running || j.a.CancelMS != 0 {
@@ -291,13 +290,13 @@ func (j *judge) checkRunners(job *slurm.Job) {
 	}
 	j.v.Soon = j.v.Soon || j.facts.Left
 	switch {
-	case j.facts.Runners > 0 && j.facts.Longest > j.set.Heartbeat:
-		// One of several is enough: only Slurm can end jobs that it may still run.
-		j.v.Cancel = fmt.Sprintf("one of its runners has been silent for %s", j.facts.Longest.Round(time.Second))
-	case j.facts.Runners > 0 && j.facts.Longest > j.set.Lease && j.facts.Longest < 3*j.set.Lease:
+	case j.facts.Runners > 0 && j.facts.LongestSilence > j.set.Heartbeat:
+		// One of several is enough: only Slurm can end jobs that it may still be running.
+		j.v.Cancel = fmt.Sprintf("one of its runners has been silent for %s", j.facts.LongestSilence.Round(time.Second))
+	case j.facts.Runners > 0 && j.facts.LongestSilence > j.set.Lease && j.facts.LongestSilence < 3*j.set.Lease:
 		j.v.Soon = true // Slurm may know more in a moment
-	case j.facts.Runners == 0 && j.facts.Alone > j.set.NoRunner:
-		j.v.Cancel = fmt.Sprintf("it has been running for %s without a runner", j.facts.Alone.Round(time.Second))
+	case j.facts.Runners == 0 && j.facts.WithoutRunner > j.set.NoRunner:
+		j.v.Cancel = fmt.Sprintf("it has been running for %s without a runner", j.facts.WithoutRunner.Round(time.Second))
 	}
 }
 
@@ -310,7 +309,7 @@ func (j *judge) missing() {
 		j.finish(saidOfRecord(record), record.NodeList)
 		return
 	}
-	if state := slurm.State(j.a.SlurmState); state.Over() { // seen before Slurm forgot it
+	if state := slurm.State(j.a.SlurmState); state.Over() { // observed before Slurm forgot it
 		j.finish(failure.Said{State: string(state), Reason: j.a.SlurmReason}, j.a.NodeList)
 		return
 	}
@@ -361,7 +360,7 @@ func (j *judge) vanished(text string) {
 	j.end(compute.AllocationEnd{Cause: compute.AllocationLost, Confidence: workflow.Likely, Text: text})
 }
 
-// cancel says when scancel is due.
+// cancel decides when scancel is due.
 func (j *judge) cancel() {
 	if j.a.CancelMS == 0 || j.v.Seen.OverMS != 0 || j.v.Seen.AbsentMS != 0 {
 		return

@@ -113,8 +113,8 @@ func (j *judge) finish(said failure.Said, nodes string) {
 	j.end(e)
 }
 
-// outlived reports whether a runner continues in an allocation that is over: its
-// node has lost contact with Slurm, but not with us.
+// outlived reports whether a runner continues in an allocation that is over: its node has
+// lost contact with Slurm, but not with us.
 func (j *judge) outlived(end failure.End, at time.Time) bool {
 	if !j.runnerAlive() {
 		return false

@@ -22,7 +22,7 @@ var anySpan = rapid.Custom(func(t *rapid.T) time.Duration {
 
 var anyAllocation = rapid.Custom(func(t *rapid.T) compute.Allocation {
 	a := compute.Allocation{
-		ID: 1, RestartCount: rapid.Int64Range(0, 2).Draw(t, "life"), State: rapid.SampledFrom([]compute.AllocationState{
+		ID: 1, RestartCount: rapid.Int64Range(0, 2).Draw(t, "restart"), State: rapid.SampledFrom([]compute.AllocationState{
 			compute.AllocationIntent, compute.AllocationPending, compute.AllocationActive}).Draw(t, "state"),
 		AskedMS: ago(anySpan.Draw(t, "asked")), StartMS: anyMoment.Draw(t, "start"), LimitMS: anyMoment.Draw(t, "limit"),
 		AbsentMS: anyMoment.Draw(t, "absent"), OverMS: anyMoment.Draw(t, "over"), SupersededMS: anyMoment.Draw(t, "superseded"),
@@ -47,9 +47,9 @@ var anyJob = rapid.Custom(func(t *rapid.T) *slurm.Job {
 var anyFacts = rapid.Custom(func(t *rapid.T) Facts {
 	l := Facts{
 		NoAccounting: rapid.Bool().Draw(t, "no accounting"), AccountingSilent: anySpan.Draw(t, "sacct silent"), InFlight: rapid.Bool().Draw(t, "in flight"),
-		Runners: rapid.IntRange(0, 2).Draw(t, "runners"), Silence: anySpan.Draw(t, "silence"), Alone: anySpan.Draw(t, "alone"),
+		Runners: rapid.IntRange(0, 2).Draw(t, "runners"), Silence: anySpan.Draw(t, "silence"), WithoutRunner: anySpan.Draw(t, "alone"),
 	}
-	l.Longest = l.Silence + anySpan.Draw(t, "longest silence")
+	l.LongestSilence = l.Silence + anySpan.Draw(t, "longest silence")
 	switch rapid.IntRange(0, 2).Draw(t, "squeue") {
 	case 1:
 		l.Queue = &QueueAnswer{At: now}
@@ -58,8 +58,8 @@ var anyFacts = rapid.Custom(func(t *rapid.T) Facts {
 	}
 	if rapid.Bool().Draw(t, "sacct") {
 		l.Accounting = &AccountingAnswer{At: now}
-		for range rapid.IntRange(0, 3).Draw(t, "lives") {
-			l.Accounting.Restarts = append(l.Accounting.Restarts, slurm.Record{State: anyState.Draw(t, "life")})
+		for range rapid.IntRange(0, 3).Draw(t, "restarts") {
+			l.Accounting.Restarts = append(l.Accounting.Restarts, slurm.Record{State: anyState.Draw(t, "restart")})
 		}
 	}
 	switch rapid.IntRange(0, 2).Draw(t, "scontrol") {
@@ -73,11 +73,11 @@ var anyFacts = rapid.Custom(func(t *rapid.T) Facts {
 
 func judged(a compute.Allocation, l Facts) Verdict { return Judge(a, l, now, Settings{Owner: "1000"}) }
 
-// TestNoInformationIsNoEnd: where nobody says anything, nothing ends.
+// TestNoInformationIsNoEnd: without information nothing ends.
 func TestNoInformationIsNoEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, l := anyAllocation.Draw(t, "allocation"), anyFacts.Draw(t, "facts")
-		a.SupersededMS = 0 // of an earlier life Slurm has said that it is over
+		a.SupersededMS = 0 // Slurm has said that an earlier restart is over
 		l.Queue, l.Accounting, l.Show = nil, nil, nil
 		if v := judged(a, l); v.End != nil {
 			t.Fatalf("ended: %+v", v.End)
@@ -85,8 +85,8 @@ func TestNoInformationIsNoEnd(t *testing.T) {
 	})
 }
 
-// TestOneAbsenceIsNoEnd: the first poll that does not find it ends nothing, as
-// long as nobody has a record of its end.
+// TestOneAbsenceIsNoEnd: the first poll that does not find an allocation ends nothing, as
+// long as there is no record of its end.
 func TestOneAbsenceIsNoEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, l := anyAllocation.Draw(t, "allocation"), anyFacts.Draw(t, "facts")
@@ -105,13 +105,13 @@ func TestOneAbsenceIsNoEnd(t *testing.T) {
 			t.Fatalf("ended: %+v", v.End)
 		}
 		if v.Seen.AbsentMS == 0 && !l.InFlight {
-			t.Fatal("the absence is not noted")
+			t.Fatal("the absence is not recorded")
 		}
 	})
 }
 
-// TestPresenceIsNoEnd: what Slurm holds in its queue is there, and every other
-// state is over.
+// TestPresenceIsNoEnd: an allocation in Slurm's queue has not ended; in every other state
+// it is over.
 func TestPresenceIsNoEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, l := anyAllocation.Draw(t, "allocation"), anyFacts.Draw(t, "facts")
@@ -121,20 +121,20 @@ func TestPresenceIsNoEnd(t *testing.T) {
 		v := judged(a, l)
 		switch {
 		case job.State.Over() && v.End == nil && v.Stop == "" && !v.AskAccounting:
-			t.Fatalf("%s goes on for nobody's sake: %s", job.State, v.Text)
+			t.Fatalf("%s waits for nobody: %s", job.State, v.Text)
 		case !job.State.Over() && job.State != slurm.Completing && job.State != slurm.StageOut && v.End != nil:
 			t.Fatalf("%s ended: %+v", job.State, v.End)
 		}
 	})
 }
 
-// TestEndIsFinal: what has ended stays as it ended, whatever is seen later.
+// TestEndIsFinal: an end does not change, whatever is seen later.
 func TestEndIsFinal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := anyAllocation.Draw(t, "allocation")
 		v := judged(a, anyFacts.Draw(t, "facts"))
 		if v.SendCancel && a.CancelMS == 0 {
-			t.Fatal("a scancel that nobody has decided on")
+			t.Fatal("a scancel without a decision")
 		}
 		if v.End == nil {
 			return
@@ -143,7 +143,7 @@ func TestEndIsFinal(t *testing.T) {
 			t.Fatalf("an end with loose ends: %+v", v)
 		}
 		a.State, a.Cause, a.Confidence, a.CauseText, a.EndMS = compute.AllocationEnded, v.End.Cause, v.End.Confidence, v.End.Text, v.End.EndMS
-		again := judged(a, anyFacts.Draw(t, "later looks"))
+		again := judged(a, anyFacts.Draw(t, "later polls"))
 		if diff := cmp.Diff(compute.AllocationEnd{Cause: a.Cause, Confidence: a.Confidence, Text: a.CauseText, EndMS: a.EndMS}, *again.End); diff != "" {
 			t.Fatalf("it changed (-was +is):\n%s", diff)
 		}

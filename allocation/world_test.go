@@ -21,12 +21,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// world is a daemon's loop with its database and a cluster, under a clock that
-// moves only when the test says so.
+// world is a daemon's loop with its database and a cluster, under a clock that the test
+// advances.
 type world struct {
 	*testing.T
 	now      time.Time
-	clock    func() time.Time // now, unless a test has another
+	clock    func() time.Time // now, unless a test replaces it
 	store    *store.Store
 	cluster  *slurmtest.Cluster
 	client   *slurm.Client
@@ -36,26 +36,26 @@ type world struct {
 	workflow workflow.Workflow
 	jobs     []int64
 
-	lives   []*life // every start of a script
-	stopped []int64 // runners that were ordered to stop
+	scripts []*script // every start of a batch script
+	stopped []int64   // runners that were ordered to stop
 	ordered func(runner int64)
 	spool   func([]store.AllocationRunner) error
 }
 
-// life is a batch script that runs in the cluster.
-type life struct {
+// script is one start of a batch script in the cluster.
+type script struct {
 	*slurmtest.Restart
-	world   *world
-	deaf    bool // ignores SIGTERM
-	over    bool
-	gone    time.Time
-	runner  int64
-	silence time.Duration // of the runner; while zero it calls all the time
+	world       *world
+	ignoresTerm bool // ignores SIGTERM
+	over        bool
+	gone        time.Time
+	runner      int64
+	silence     time.Duration // of the runner; while zero it calls all the time
 }
 
 // Signal ends the script, as the runner would.
-func (l *life) Signal(name string, _ slurmtest.Target) {
-	if l.over || name != "KILL" && (name != "TERM" || l.deaf) {
+func (l *script) Signal(name string, _ slurmtest.Target) {
+	if l.over || name != "KILL" && (name != "TERM" || l.ignoresTerm) {
 		return
 	}
 	l.over, l.gone = true, l.world.clock()
@@ -66,8 +66,8 @@ func (l *life) Signal(name string, _ slurmtest.Target) {
 	l.world.cluster.After(0, func() { l.Exit(slurm.ExitCode{Signal: signal}) })
 }
 
-// vanish ends the script by SIGKILL, without a word.
-func (w *world) vanish(l *life) {
+// vanish ends the script by SIGKILL.
+func (w *world) vanish(l *script) {
 	l.over, l.gone = true, w.clock()
 	l.Exit(slurm.ExitCode{Signal: 9})
 }
@@ -76,8 +76,8 @@ func newWorld(t *testing.T, jobs int, change ...func(*slurmtest.Options)) *world
 	t.Helper()
 	w := &world{T: t, now: time.UnixMilli(1_795_255_200_000), random: rand.NewChaCha8([32]byte{1}), settings: Settings{User: slurmtest.TestUser, Owner: "999"}}
 	opts := slurmtest.Options{Now: func() time.Time { return w.now }, Launch: func(_ *slurmtest.Cluster, l *slurmtest.Restart) slurmtest.Process {
-		started := &life{Restart: l, world: w}
-		w.lives = append(w.lives, started)
+		started := &script{Restart: l, world: w}
+		w.scripts = append(w.scripts, started)
 		return started
 	}}
 	for _, c := range change {
@@ -109,7 +109,7 @@ func newWorld(t *testing.T, jobs int, change ...func(*slurmtest.Options)) *world
 	return w
 }
 
-// boot starts the daemon, again if it was there.
+// boot starts or restarts the daemon.
 func (w *world) boot(secrets string) {
 	w.client = slurm.New(slurm.Options{Executor: w.cluster, Now: w.clock})
 	w.loop = New(Options{
@@ -124,7 +124,7 @@ func (w *world) boot(secrets string) {
 
 // Silence, Stop and Deliver are what the daemon does.
 func (w *world) Silence(runner int64) time.Duration {
-	for _, l := range w.lives {
+	for _, l := range w.scripts {
 		if l.runner == runner {
 			if !l.gone.IsZero() {
 				return w.clock().Sub(l.gone)
@@ -156,7 +156,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// submit asks for an allocation.
+// submit requests an allocation.
 func (w *world) submit() compute.Allocation {
 	w.Helper()
 	a, err := w.loop.Submitter().Submit(w.Context(), w.want())
@@ -169,13 +169,13 @@ func (w *world) want() Want {
 		Request: compute.AllocationRequest{Account: "research", Partition: "debug", Nodes: 1, CPUsPerNode: 4, WalltimeS: 1800}}
 }
 
-// pass lets time pass, without a poll.
-func (w *world) pass(d time.Duration) {
+// advance has time pass, without a poll.
+func (w *world) advance(d time.Duration) {
 	w.now = w.now.Add(d)
 	w.cluster.Advance()
 }
 
-// pollOnce makes the loop poll once and returns when the next poll is due.
+// pollOnce has the loop poll once and returns when the next poll is due.
 func (w *world) pollOnce() time.Duration {
 	w.Helper()
 	next, err := w.loop.runOnce(w.Context())
@@ -183,16 +183,16 @@ func (w *world) pollOnce() time.Duration {
 	return next
 }
 
-// run lets the loop poll at its own intervals for some time.
+// run has the loop poll at its own intervals for some time.
 func (w *world) run(d time.Duration) {
 	w.Helper()
 	for end := w.now.Add(d); w.now.Before(end); {
-		w.pass(w.pollOnce())
+		w.advance(w.pollOnce())
 	}
 	w.pollOnce()
 }
 
-// allocations lists all allocations, oldest first.
+// allocations returns all allocations, oldest first.
 func (w *world) allocations() []compute.Allocation {
 	w.Helper()
 	all, _, err := w.store.Allocations.List(w.Context(), store.AllocationFilter{WorkflowID: w.workflow.ID}, store.Page{Limit: 100})
@@ -200,7 +200,7 @@ func (w *world) allocations() []compute.Allocation {
 	return all
 }
 
-// only returns the one allocation.
+// only returns the only allocation.
 func (w *world) only() compute.Allocation {
 	w.Helper()
 	all := w.allocations()
@@ -210,7 +210,7 @@ func (w *world) only() compute.Allocation {
 	return all[0]
 }
 
-// ended reports whether an allocation has ended with a cause.
+// ended checks that an allocation has ended with a cause.
 func (w *world) ended(a compute.Allocation, cause compute.AllocationCause) {
 	w.Helper()
 	a, err := w.store.Allocations.Get(w.Context(), a.ID)
@@ -222,8 +222,8 @@ func (w *world) ended(a compute.Allocation, cause compute.AllocationCause) {
 
 var secretFile = regexp.MustCompile(`--secret-file (\S+)`)
 
-// arrive registers the runner of a life, by the secret that its script names.
-func (w *world) arrive(l *life) error {
+// register registers the runner of a script, with the secret that its script names.
+func (w *world) register(l *script) error {
 	w.Helper()
 	match := secretFile.FindSubmatch(l.Script)
 	secret, err := os.ReadFile(string(match[1]))
@@ -243,10 +243,10 @@ func (w *world) arrive(l *life) error {
 	return err
 }
 
-// work has the runner of a life claim all jobs and start the first n of them.
-func (w *world) work(l *life, n int) []lease.LeaseRef {
+// work has the runner of a script claim all jobs and start the first n of them.
+func (w *world) work(l *script, n int) []lease.LeaseRef {
 	w.Helper()
-	w.must(w.arrive(l))
+	w.must(w.register(l))
 	answer, err := w.store.Runners.Turn(w.Context(), l.runner, lease.TurnRequest{Turn: 1, RunID: w.workflow.RunID, Free: lease.Free{Slots: 4}})
 	w.must(err)
 	var refs []lease.LeaseRef
@@ -263,8 +263,8 @@ func (w *world) work(l *life, n int) []lease.LeaseRef {
 	return refs
 }
 
-// leave has the runner of a life deregister and its script end.
-func (w *world) leave(l *life, code int) {
+// leave has the runner of a script deregister and the script end.
+func (w *world) leave(l *script, code int) {
 	w.Helper()
 	_, err := w.store.Runners.Leave(w.Context(), l.runner, lease.LeaveRequest{})
 	w.must(err)
@@ -284,7 +284,7 @@ func (w *world) statuses(want ...workflow.JobStatus) {
 	}
 }
 
-// calls counts the runs of a program.
+// calls returns the number of runs of a program.
 func (w *world) calls(program string) (n int) {
 	for _, c := range w.cluster.Calls() {
 		if c.Program == program {
@@ -294,8 +294,8 @@ func (w *world) calls(program string) (n int) {
 	return n
 }
 
-// sound checks that the database keeps its invariants, and nothing is left in
-// Slurm that is not wanted.
+// sound checks the invariants of the database, and that nothing unwanted is left in
+// Slurm.
 func (w *world) sound() {
 	w.Helper()
 	findings, err := check.Deep(w.Context(), w.store.Path(), check.Witness{})

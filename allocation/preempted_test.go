@@ -13,8 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// drained is the report of a runner that has ended an attempt since it had to
-// leave.
+// drained is the report of a runner that has ended an attempt because it had to leave.
 func (w *world) drained(ref lease.LeaseRef) lease.TurnRequest {
 	return lease.TurnRequest{Turn: 3, RunID: w.workflow.RunID, Reports: []lease.Report{{
 		LeaseRef: ref, StartedMS: w.now.UnixMilli(), EndedMS: w.now.UnixMilli(),
@@ -22,7 +21,7 @@ func (w *world) drained(ref lease.LeaseRef) lease.TurnRequest {
 	}}}
 }
 
-// wantCause compares how the first attempt of the first job ended.
+// wantCause checks how the first attempt of the first job ended.
 func (w *world) wantCause(cause workflow.CauseKind, confidence workflow.Confidence) {
 	w.Helper()
 	all, err := w.store.Jobs.Attempts(w.Context(), w.jobs[0])
@@ -32,34 +31,34 @@ func (w *world) wantCause(cause workflow.CauseKind, confidence workflow.Confiden
 	}
 }
 
-// TestPreemptionIsKnownEarly: a runner that leaves since it was told of its new
-// end says nothing of preemption; the daemon knows.
+// TestPreemptionIsKnownEarly: a runner that leaves because its end was moved forward does
+// not report a preemption; the daemon knows of it.
 func TestPreemptionIsKnownEarly(t *testing.T) {
 	w := newWorld(t, 1, func(o *slurmtest.Options) {
 		o.Partitions = []slurmtest.Partition{{Name: "debug", PreemptMode: "CANCEL", GraceTime: 2 * time.Minute}}
 	})
 	a := w.submit()
-	refs := w.work(w.lives[0], 1)
+	refs := w.work(w.scripts[0], 1)
 	w.pollOnce()
-	w.lives[0].deaf = true // only steps are told
+	w.scripts[0].ignoresTerm = true // only steps are told
 	w.cluster.Preempt(slurm.JobID{Number: a.SlurmJobID})
 	w.pollOnce()
-	_, err := w.store.Runners.Turn(t.Context(), w.lives[0].runner, w.drained(refs[0]))
+	_, err := w.store.Runners.Turn(t.Context(), w.scripts[0].runner, w.drained(refs[0]))
 	w.must(err)
 	w.wantCause(workflow.CausePreempted, workflow.Likely)
 	w.sound()
 }
 
-// TestNodeFailIsKnownBeforeTheOrder: what a runner reports that was ordered to
-// stop, since Slurm has given its node up, is the node's failure.
+// TestNodeFailIsKnownBeforeTheOrder: a runner was ordered to stop because Slurm considers
+// its node failed; its reports count as failures of the node.
 func TestNodeFailIsKnownBeforeTheOrder(t *testing.T) {
 	w := newWorld(t, 1)
 	w.submit()
-	refs := w.work(w.lives[0], 1)
+	refs := w.work(w.scripts[0], 1)
 	w.pollOnce()
-	w.cluster.KillNode(w.lives[0].Nodes[0], false)
+	w.cluster.KillNode(w.scripts[0].Nodes[0], false)
 	w.ordered = func(int64) {
-		_, err := w.store.Runners.Turn(t.Context(), w.lives[0].runner, w.drained(refs[0]))
+		_, err := w.store.Runners.Turn(t.Context(), w.scripts[0].runner, w.drained(refs[0]))
 		w.must(err)
 		w.ordered = nil
 	}
@@ -68,16 +67,15 @@ func TestNodeFailIsKnownBeforeTheOrder(t *testing.T) {
 	w.sound()
 }
 
-// TestSpoolKnowsTheEnd: what a runner wrote down and could not say is judged by
-// how its allocation ended.
+// TestSpoolKnowsTheEnd: spooled reports are judged by how the allocation ended.
 func TestSpoolKnowsTheEnd(t *testing.T) {
 	w := newWorld(t, 1, func(o *slurmtest.Options) {
 		o.Partitions = []slurmtest.Partition{{Name: "debug", PreemptMode: "CANCEL"}}
 	})
 	a := w.submit()
-	refs := w.work(w.lives[0], 1)
+	refs := w.work(w.scripts[0], 1)
 	w.spool = func([]store.AllocationRunner) error {
-		_, err := w.store.Runners.Turn(t.Context(), w.lives[0].runner, w.drained(refs[0]))
+		_, err := w.store.Runners.Turn(t.Context(), w.scripts[0].runner, w.drained(refs[0]))
 		return err
 	}
 	w.cluster.Preempt(slurm.JobID{Number: a.SlurmJobID})
@@ -87,10 +85,10 @@ func TestSpoolKnowsTheEnd(t *testing.T) {
 	w.sound()
 }
 
-// TestOneEmptyQueue: squeue shows nothing, wrongly, while sacct knows already
-// that the allocation is over, and its runner is still ending its jobs.
+// TestOneEmptyQueue: squeue wrongly shows nothing, while sacct already says that the
+// allocation is over, and its runner is still ending its jobs.
 func TestOneEmptyQueue(t *testing.T) {
-	empty := func(o slurm.Output) slurm.Output { // the heading alone
+	empty := func(o slurm.Output) slurm.Output { // only the header
 		heading, _, _ := strings.Cut(string(o.Stdout), "\n")
 		return slurm.Output{Stdout: []byte(heading + "\n")}
 	}
@@ -108,17 +106,17 @@ func TestOneEmptyQueue(t *testing.T) {
 			})
 			w.loop.submitter.script.Requeue = true
 			a := w.submit()
-			w.work(w.lives[0], 1)
+			w.work(w.scripts[0], 1)
 			w.pollOnce()
-			w.lives[0].deaf = true
+			w.scripts[0].ignoresTerm = true
 			tc.end(w, slurm.JobID{Number: a.SlurmJobID})
 			w.cluster.Inject(slurmtest.Fault{Program: slurm.Squeue, Done: true, Times: 1, Answer: empty})
-			for !w.lives[0].over {
+			for !w.scripts[0].over {
 				w.pollOnce()
-				if first := w.allocations()[0]; first.State == compute.AllocationEnded && !w.lives[0].over {
+				if first := w.allocations()[0]; first.State == compute.AllocationEnded && !w.scripts[0].over {
 					t.Fatalf("it ended with a job in it: %s (%s)", first.Cause, first.CauseText)
 				}
-				w.pass(5 * time.Second)
+				w.advance(5 * time.Second)
 			}
 			w.run(2 * time.Minute)
 			w.ended(a, tc.cause)

@@ -32,7 +32,7 @@ func (m *meanwhile) Accounting(ctx context.Context, q slurm.AccountingQuery) (sl
 	return m.Slurm.Accounting(ctx, q)
 }
 
-// during makes the loop poll once, with something that happens after squeue.
+// during has the loop poll once, with something that happens after squeue.
 func (w *world) during(after func()) {
 	w.Helper()
 	whole := w.loop.slurm
@@ -41,10 +41,9 @@ func (w *world) during(after func()) {
 	w.loop.slurm = whole
 }
 
-// TestSubmittedDuringALook: an allocation whose sbatch answers while squeue runs
-// is neither treated as an abandoned one, nor for one that nobody has
-// made, whether squeue knows of it already or not.
-func TestSubmittedDuringALook(t *testing.T) {
+// TestSubmittedDuringAPoll: an allocation whose sbatch answers while squeue runs counts
+// neither as abandoned nor as never created, whether squeue lists it already or not.
+func TestSubmittedDuringAPoll(t *testing.T) {
 	for name, isSeen := range map[string]bool{"squeue knows of it": true, "squeue does not": false} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 1)
@@ -70,20 +69,20 @@ func TestSubmittedDuringALook(t *testing.T) {
 			if a := w.only(); a.State == compute.AllocationIntent || !a.IsLive() || a.CancelSentMS != 0 {
 				t.Errorf("the allocation is %+v", a)
 			}
-			w.work(w.lives[0], 1)
+			w.work(w.scripts[0], 1)
 			w.sound()
 		})
 	}
 }
 
-// TestLateAnswerOfSbatch: sbatch answers when all have been asked, and longer ago
-// than it may take: it was made all the same.
+// TestLateAnswerOfSbatch: sbatch answers after all polls, and later than its time limit:
+// its job is not abandoned.
 func TestLateAnswerOfSbatch(t *testing.T) {
 	w := newWorld(t, 1)
 	s := w.loop.Submitter()
 	a, script, err := s.intend(t.Context(), &w.workflow, "0123456789abcdef", w.want())
 	w.must(err)
-	w.pass(3 * time.Minute)
+	w.advance(3 * time.Minute)
 	whole := w.loop.slurm
 	w.loop.slurm = &meanwhile{Slurm: whole, before: func() {}, after: func() {}, recorded: func() {
 		_, err := s.sbatch(t.Context(), a, script)
@@ -98,18 +97,18 @@ func TestLateAnswerOfSbatch(t *testing.T) {
 	if n := w.calls(slurm.Scancel); n != 0 {
 		t.Errorf("scancel was run %d times", n)
 	}
-	w.work(w.lives[0], 1)
+	w.work(w.scripts[0], 1)
 	w.sound()
 }
 
-// TestRunnerComesDuringALook: an allocation that has had no runner for too long is
-// not canceled when one comes at last, and has claimed a job.
-func TestRunnerComesDuringALook(t *testing.T) {
+// TestRunnerComesDuringAPoll: an allocation that has had no runner for too long is not
+// canceled if one registers at last, and has claimed a job.
+func TestRunnerComesDuringAPoll(t *testing.T) {
 	w := newWorld(t, 1)
 	w.submit()
 	w.run(9 * time.Minute)
-	w.pass(2 * time.Minute)
-	w.during(func() { w.work(w.lives[0], 1) })
+	w.advance(2 * time.Minute)
+	w.during(func() { w.work(w.scripts[0], 1) })
 	w.pollOnce()
 	if a := w.only(); a.CancelMS != 0 || w.calls(slurm.Scancel) != 0 {
 		t.Errorf("the allocation is %+v", a)
@@ -118,31 +117,31 @@ func TestRunnerComesDuringALook(t *testing.T) {
 	w.sound()
 }
 
-// TestRunnerSpeaksDuringALook: nor is one whose silent runner speaks again, while
-// the files of another one are read.
-func TestRunnerSpeaksDuringALook(t *testing.T) {
+// TestRunnerCallsDuringAPoll: nor is one whose silent runner calls again, while the
+// spool of another one is read.
+func TestRunnerCallsDuringAPoll(t *testing.T) {
 	w := newWorld(t, 2)
 	for i := range 2 {
 		w.submit()
-		w.must(w.arrive(w.lives[i]))
+		w.must(w.register(w.scripts[i]))
 	}
 	w.pollOnce()
-	w.vanish(w.lives[0])
-	w.pass(11 * time.Minute)
-	w.lives[1].silence = 11 * time.Minute
+	w.vanish(w.scripts[0])
+	w.advance(11 * time.Minute)
+	w.scripts[1].silence = 11 * time.Minute
 	w.spool = func([]store.AllocationRunner) error {
-		w.lives[1].silence = 0
+		w.scripts[1].silence = 0
 		return nil
 	}
 	w.pollOnce()
-	if a := w.allocations()[1]; a.CancelMS != 0 || w.lives[1].silence != 0 {
+	if a := w.allocations()[1]; a.CancelMS != 0 || w.scripts[1].silence != 0 {
 		t.Errorf("the allocation is %+v", a)
 	}
 }
 
-// TestRunnerComesAndGoesDuringALook: what a runner has written down is read, also
-// if it has come and was killed while squeue ran.
-func TestRunnerComesAndGoesDuringALook(t *testing.T) {
+// TestRunnerComesAndGoesDuringAPoll: a runner's spool is read even if the runner
+// registered and was killed while squeue ran.
+func TestRunnerComesAndGoesDuringAPoll(t *testing.T) {
 	w := newWorld(t, 1)
 	a := w.submit()
 	w.pollOnce()
@@ -155,15 +154,15 @@ func TestRunnerComesAndGoesDuringALook(t *testing.T) {
 	}
 	whole := w.loop.slurm
 	w.loop.slurm = &meanwhile{Slurm: whole, before: func() {
-		w.work(w.lives[0], 1)
-		w.vanish(w.lives[0])
+		w.work(w.scripts[0], 1)
+		w.vanish(w.scripts[0])
 	}, after: func() {}}
 	w.pollOnce()
 	w.loop.slurm = whole
 	w.run(2 * time.Minute)
 	w.ended(a, compute.AllocationFailed)
-	if !slices.Equal(read, []int64{w.lives[0].runner}) {
-		t.Errorf("the files of %v were read, want that of %d", read, w.lives[0].runner)
+	if !slices.Equal(read, []int64{w.scripts[0].runner}) {
+		t.Errorf("the files of %v were read, want that of %d", read, w.scripts[0].runner)
 	}
 	w.sound()
 }
