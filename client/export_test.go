@@ -47,7 +47,7 @@ func (c Tasks) Active(ctx context.Context, workflowID int64) (*api.Task, error) 
 	return out.Task, nil
 }
 
-// IsUninitialized reports whether no job of a workflow has been initialised.
+// IsUninitialized reports whether no job of a workflow has been initialized.
 func (c Workflows) IsUninitialized(ctx context.Context, id int64) (bool, error) {
 	out, err := get[api.IsUninitialized](ctx, c, "/workflows/%d/is_uninitialized", id)
 	return err == nil && out.IsUninitialized, err

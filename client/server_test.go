@@ -147,7 +147,7 @@ func TestWorkflows(t *testing.T) {
 	}
 	r.job(id, "a")
 	if !got(r.Workflows.IsUninitialized(ctx, id))(t) {
-		t.Error("it is initialised")
+		t.Error("it is initialized")
 	}
 	task := got(r.Workflows.StartInitialize(ctx, id, false))(t)
 	if got(r.Tasks.Get(ctx, task.ID))(t).WorkflowID != id {

@@ -54,10 +54,10 @@ type attempt struct {
 	// How to kill it once its start is complete.
 	killSignal unix.Signal
 	killLead   time.Duration
-	// Of a step: whether it has been signalled, and the timer that kills it.
-	signalled bool
-	endTimer  *time.Timer
-	recovery  *lease.Recovery // the script to run instead of the job, else nil
+	// Of a step: whether it has been signaled, and the timer that kills it.
+	signaled bool
+	endTimer *time.Timer
+	recovery *lease.Recovery // the script to run instead of the job, else nil
 	// shortSince is since when Slurm has had no resources for the step; zero if it has.
 	shortSince time.Time
 }

@@ -96,7 +96,7 @@ func (p policy) runLimit(g *lease.Grant) (after, grace time.Duration) {
 // schedule is the timetable of a runner that must end at a known time.
 type schedule struct {
 	end     time.Time // zero for none
-	drainAt time.Time // jobs are signalled
+	drainAt time.Time // jobs are signaled
 	lead    time.Duration
 }
 

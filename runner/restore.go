@@ -17,7 +17,7 @@ type restorer struct {
 // outputLostMsg says that the output directory was removed.
 type outputLostMsg struct{ text string }
 
-// ensureOutputDir recreates the output directory if it was removed. It recognises this by
+// ensureOutputDir recreates the output directory if it was removed. It recognizes this by
 // the journal, which is always open: a removed file has no link. It runs on the pool,
 // before each start of a process.
 func (o *restorer) ensureOutputDir() {
@@ -44,7 +44,7 @@ func (o *restorer) ensureOutputDir() {
 }
 
 // recreate makes the directory and its files: first the lock, so that no other runner
-// takes it, then the spool, and last the journal, by which ensureOutputDir recognises it.
+// takes it, then the spool, and last the journal, by which ensureOutputDir recognizes it.
 func (o *restorer) recreate() error {
 	if err := o.runner.prepare(); err != nil {
 		return err

@@ -44,14 +44,14 @@ func (w *work) envForHost(env, hosts []string) []string {
 const stepKillPatience = 10 * time.Second
 
 // endStep ends a step. The signal goes through Slurm, since srun kills the processes of
-// its step on most signals. After lead srun is signalled.
+// its step on most signals. After lead srun is signaled.
 func (w *work) endStep(a *attempt, sig unix.Signal, lead time.Duration) {
 	if sig == unix.SIGKILL || lead <= 0 {
 		w.runner.keeper.EndTree(a.watch, unix.SIGTERM, stepKillPatience)
 		return
 	}
-	if !a.signalled {
-		a.signalled = true
+	if !a.signaled {
+		a.signaled = true
 		w.runner.steps.SignalLater(sig, steps.Name(w.runner.opts.WorkflowID, w.runner.about.RunID, &a.grant))
 	}
 	if a.endTimer != nil {

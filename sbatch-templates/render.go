@@ -224,7 +224,7 @@ func (r *Request) behaviorOptions() []Option {
 	return all
 }
 
-// signal returns the option by which the runners are signalled before the end: the process
+// signal returns the option by which the runners are signaled before the end: the process
 // of the batch script, or, under srun, which would kill its tasks on SIGTERM, the tasks of
 // a step. With proctrack/cgroup their children get no signal.
 func (r *Request) signal() string {

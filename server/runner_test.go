@@ -16,7 +16,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// jobs makes n independent jobs of a workflow and initialises it.
+// jobs makes n independent jobs of a workflow and initializes it.
 func (a *testAPI) jobs(workflowID int64, n int) {
 	a.t.Helper()
 	for i := range n {

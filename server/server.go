@@ -56,7 +56,7 @@ type Server struct {
 	// MaxBulkBody is the limit for bodies of bulk requests in bytes; 0 means
 	// 200 MiB.
 	MaxBulkBody int64
-	// InitializeBarrier makes the first N asynchronous initialisations wait for
+	// InitializeBarrier makes the first N asynchronous initializations wait for
 	// each other (TORC_TEST_INITIALIZE_JOBS_BARRIER).
 	InitializeBarrier int
 

@@ -40,7 +40,7 @@ type Finder struct {
 // Slurm, or else what Slurm reports, with the user's file for that cluster. It returns
 // CodeNotFound if there is none.
 func (f *Finder) Find(ctx context.Context) (*Site, error) {
-	if site := Recognise(f.Known, f.Host); site != nil {
+	if site := Recognize(f.Known, f.Host); site != nil {
 		if live, err := f.fromSlurm(ctx); err == nil {
 			site = Refresh(site, live)
 		} else if ctx.Err() != nil {
@@ -54,7 +54,7 @@ func (f *Finder) Find(ctx context.Context) (*Site, error) {
 	}
 	host := f.Host
 	host.Cluster = live.Name
-	if site := Recognise(f.Known, host); site != nil {
+	if site := Recognize(f.Known, host); site != nil {
 		return Refresh(site, live), nil
 	}
 	return Override(live, f.Dir)
@@ -70,7 +70,7 @@ func (f *Finder) WithoutAsking() *Site {
 		live = m.site()
 		host.Cluster = live.Name
 	}
-	if site := Recognise(f.Known, host); site != nil || live == nil {
+	if site := Recognize(f.Known, host); site != nil || live == nil {
 		return site
 	}
 	if site, err := Override(live, f.Dir); err == nil {

@@ -110,8 +110,8 @@ func TestKnown(t *testing.T) {
 		short.MaxWalltime != 2*time.Hour || short.CPUsPerNode != 104 || !short.OnlyByName || kestrel.Partition("new").MaxWalltime != 0 {
 		t.Errorf("%+v", kestrel)
 	}
-	if s := Recognise(sites, Host{Getenv: func(string) string { return "" }, Hostname: "lab17"}); s == nil || s.Title() != "Our lab" {
-		t.Errorf("recognised %v", s)
+	if s := Recognize(sites, Host{Getenv: func(string) string { return "" }, Hostname: "lab17"}); s == nil || s.Title() != "Our lab" {
+		t.Errorf("recognized %v", s)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "bad.yaml"), []byte("partitions: 1"), 0o666); err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-func TestRecognise(t *testing.T) {
+func TestRecognize(t *testing.T) {
 	sites, err := Builtin()
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestRecognise(t *testing.T) {
 			return ""
 		}
 		got := ""
-		if s := Recognise(sites, Host{Getenv: getenv, Hostname: tc.hostname, Cluster: tc.cluster}); s != nil {
+		if s := Recognize(sites, Host{Getenv: getenv, Hostname: tc.hostname, Cluster: tc.cluster}); s != nil {
 			got = s.Name
 		}
 		if got != tc.want {

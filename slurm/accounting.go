@@ -19,8 +19,8 @@ type AccountingQuery struct {
 	JobsOnly   bool // without steps
 }
 
-// Record is the accounting record of one restart of a job, or of one step.
-// Times that are not known (yet) are zero.
+// Record is the accounting record of one restart of a job, or of one step. Times that are
+// not known, or not known yet, are zero.
 type Record struct {
 	ID          StepID
 	Name        string
@@ -62,7 +62,7 @@ func (r Record) IsStep() bool { return r.ID.Step != "" }
 func (r Record) Over() bool { return r.State.Over() || r.State == Requeued }
 
 // Started reports whether this restart or step was given nodes. (A restart that was
-// cancelled before that may have its end as its start.)
+// cancelled before it got any may have its end as its start.)
 func (r Record) Started() bool { return r.NodeList != "" }
 
 // Accounting is one answer of the accounting database. It may lag by seconds, at

@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// Cancel cancels jobs in one call. Jobs that have already ended are
-// no error. Only a later poll shows whether they have ended.
+// Cancel cancels jobs in one call. A job that has already ended is not an error. Only a
+// later poll shows whether the jobs have ended.
 func (c *Client) Cancel(ctx context.Context, ids ...JobID) error {
 	return c.scancel(ctx, ids)
 }

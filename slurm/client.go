@@ -4,7 +4,7 @@
 // There are three cases. A job that is in an answer is known. A job that is
 // not in an answer of a healthy Slurm is absent from this poll, which does not yet
 // mean that it has ended: see the allocation package. An error of class Unavailable (or
-// Withheld) is no information at all. Each answer has a heading that proves
+// Withheld) is no information at all. Each answer has a header that proves
 // that the program worked, so that empty or truncated output never means
 // "no jobs".
 package slurm
@@ -98,7 +98,7 @@ func failureOf(program string, out Output, err error) *Error {
 		said = out.Stdout
 	}
 	e := &Error{Program: program, Text: oneLine(said), ExitCode: out.ExitCode, Err: err}
-	code, class, known := recognise(string(said)) // not the text, which is truncated: the relevant part may come last
+	code, class, known := recognize(string(said)) // not the text, which is truncated: the relevant part may come last
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		e.Class, e.Code = Ambiguous, codeTimeout
@@ -113,8 +113,8 @@ func failureOf(program string, out Output, err error) *Error {
 	return e
 }
 
-// ask makes a query. Its failure means that nothing is known, except for
-// answers about the query itself (no such job, no such partition).
+// ask makes a query. If it fails, nothing is known, except for answers about the query
+// itself (no such job, no such partition).
 func (c *Client) ask(ctx context.Context, program string, args ...string) (Output, error) {
 	out, err := c.call(ctx, Command{Program: program, Args: args}, queryCall)
 	if e := (*Error)(nil); errors.As(err, &e) && e.Class != NotFound && e.Class != Permanent && e.Class != Withheld {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// stub is an executor that answers always the same.
+// stub is an executor that always gives the same answer.
 type stub struct {
 	out      Output
 	err      error
@@ -47,7 +47,7 @@ func TestSubmit(t *testing.T) {
 func TestQuestionsHaveAFixedEnvironment(t *testing.T) {
 	s := &stub{}
 	if _, err := New(Options{Executor: s}).Queue(t.Context(), QueueQuery{User: "me", IDs: []JobID{{Number: 1}, {Number: 2}}}); err == nil {
-		t.Error("nothing is no answer")
+		t.Error("an empty answer is no answer")
 	}
 	for _, want := range []string{"LC_ALL=C", "SLURM_TIME_FORMAT=%s"} {
 		if !slices.Contains(s.commands[0].Env, want) {
@@ -61,7 +61,7 @@ func TestQuestionsHaveAFixedEnvironment(t *testing.T) {
 	}
 }
 
-// In a federation the others of it are not asked.
+// In a federation the other clusters are not queried.
 func TestQuestionsStayAtHome(t *testing.T) {
 	s := &stub{}
 	c := New(Options{Executor: s})
@@ -91,7 +91,7 @@ func TestParseSubmitted(t *testing.T) {
 		"Welcome!\n\n123\n":                     {ID: JobID{Number: 123}},
 		"Submitted batch job 9\n":               {ID: JobID{Number: 9}},
 		"Submitted batch job 9 on cluster c2\n": {ID: JobID{Number: 9}, Cluster: "c2"},
-		"12":                                    {}, // of 123, the rest was cut
+		"12":                                    {}, // of 123, the rest was cut off
 		"":                                      {},
 		"ok\n":                                  {},
 		"0\n":                                   {},
@@ -103,21 +103,21 @@ func TestParseSubmitted(t *testing.T) {
 	}
 }
 
-// TestNoAnswerIsNoInformation: whatever is wrong with the output of a program
-// that asks, it is never taken for an answer.
+// TestNoAnswerIsNoInformation: whatever is wrong with the output of a query, it is never
+// taken for an answer.
 func TestNoAnswerIsNoInformation(t *testing.T) {
 	heading := strings.Repeat("X"+fieldSeparator, len(queueFields)-1) + "X\n"
 	for name, s := range map[string]*stub{
-		"fails":       {out: Output{Stderr: []byte("squeue: error: the moon is full"), ExitCode: 1}},
-		"denied":      {out: Output{Stderr: []byte("slurm_load_jobs error: Socket timed out on send/recv operation"), ExitCode: 1}},
-		"is missing":  {err: errors.New("no such file")},
-		"timed out":   {err: context.DeadlineExceeded},
-		"empty":       {},
-		"garbage":     {out: Output{Stdout: []byte("<html>proxy</html>\n")}},
-		"cut":         {out: Output{Stdout: []byte(heading + "12" + fieldSeparator)}},
-		"cut heading": {out: Output{Stdout: []byte(heading[:10])}},
-		"bad rows":    {out: Output{Stdout: []byte(heading + heading)}},
-		"half a row":  {out: Output{Stdout: []byte(heading + "12" + fieldSeparator + "\n")}},
+		"fails":            {out: Output{Stderr: []byte("squeue: error: the moon is full"), ExitCode: 1}},
+		"denied":           {out: Output{Stderr: []byte("slurm_load_jobs error: Socket timed out on send/recv operation"), ExitCode: 1}},
+		"is missing":       {err: errors.New("no such file")},
+		"timed out":        {err: context.DeadlineExceeded},
+		"empty":            {},
+		"garbage":          {out: Output{Stdout: []byte("<html>proxy</html>\n")}},
+		"cut":              {out: Output{Stdout: []byte(heading + "12" + fieldSeparator)}},
+		"truncated header": {out: Output{Stdout: []byte(heading[:10])}},
+		"invalid rows":     {out: Output{Stdout: []byte(heading + heading)}},
+		"half a row":       {out: Output{Stdout: []byte(heading + "12" + fieldSeparator + "\n")}},
 	} {
 		if queue, err := New(Options{Executor: s}).Queue(t.Context(), QueueQuery{}); ClassOf(err) != Unavailable {
 			t.Errorf("squeue %s: %+v, %v", name, queue, err)
@@ -131,7 +131,7 @@ func TestNoAnswerIsNoInformation(t *testing.T) {
 	}
 	empty := &stub{out: Output{Stdout: []byte(heading)}}
 	if queue, err := New(Options{Executor: empty}).Queue(t.Context(), QueueQuery{}); err != nil || len(queue.Jobs) != 0 {
-		t.Errorf("a heading alone is the answer that there are no jobs: %+v, %v", queue, err)
+		t.Errorf("a header alone means that there are no jobs: %+v, %v", queue, err)
 	}
 }
 
@@ -163,19 +163,19 @@ func TestBudget(t *testing.T) {
 	c := New(Options{Executor: s, Budget: 4, Now: func() time.Time { return now }})
 	comment := func() error { return c.SetComment(t.Context(), JobID{Number: 1}, "x") }
 	if c.Spare() != 2 || comment() != nil || comment() != nil {
-		t.Error("half of the budget is for niceties")
+		t.Error("half of the budget is for optional calls")
 	}
 	if c.Spare() != 0 || ClassOf(comment()) != Withheld {
 		t.Error("the other half is not")
 	}
-	if _, err := c.Config(t.Context()); ClassOf(err) != Unavailable { // asked, and the answer is garbage
+	if _, err := c.Config(t.Context()); ClassOf(err) != Unavailable { // called, and the answer is garbage
 		t.Errorf("a query: %v", err)
 	}
 	if _, err := c.Config(t.Context()); ClassOf(err) != Unavailable {
 		t.Errorf("a query: %v", err)
 	}
 	if _, err := c.Config(t.Context()); ClassOf(err) != Withheld {
-		t.Errorf("a question too many: %v", err)
+		t.Errorf("one query too many: %v", err)
 	}
 	if _, err := c.Submit(t.Context(), Submission{}); err != nil {
 		t.Errorf("a submission is never withheld: %v", err)

@@ -12,19 +12,20 @@ const (
 	// Unavailable is a query without an answer: it failed, timed out, or its output
 	// could not be parsed. It is no information.
 	Unavailable Class = "unavailable"
-	// Temporary is a refused call that was certainly not carried out and may be repeated later.
+	// Temporary is a rejected call that was certainly not carried out and may be repeated
+	// later.
 	Temporary Class = "temporary"
-	// Limit is a refusal because the user or account has reached a limit. It no longer
+	// Limit is a rejection because the user or account has reached a limit. It no longer
 	// applies when one of their jobs ends.
 	Limit Class = "limit"
-	// Permanent is a refusal of a request that would be refused again in this form.
+	// Permanent is a rejection of a request that would be rejected again in this form.
 	Permanent Class = "permanent"
 	// Ambiguous is a call that may or may not have been carried out. Check before repeating it.
 	Ambiguous Class = "ambiguous"
 	// NotFound is the answer of a healthy controller that knows no such job.
 	NotFound Class = "not_found"
-	// Shortage is a step for which Slurm finds no room in its allocation. If the
-	// caller knows that there is room, Slurm's state is out of date: a controller that was
+	// Shortage is a step for which Slurm finds no room in its allocation. If the caller
+	// knows that there is room, Slurm's state is out of date: a controller that was
 	// restarted still counts steps that ended while it was down.
 	Shortage Class = "shortage"
 	// Withheld is a call that was not made, because the budget of calls is spent.
@@ -36,9 +37,9 @@ type Error struct {
 	Program  string
 	Class    Class
 	Code     string // Slurm's name of the error where it is known, such as "AssocMaxSubmitJobLimit"
-	Text     string // what the program said, in one line
+	Text     string // what the program printed, in one line
 	ExitCode int    // 0 if the program did not end by itself
-	Err      error  // the cause, if the program could not be run or its output not be parsed
+	Err      error  // the cause, if the program could not be run or its output could not be parsed
 }
 
 func (e *Error) Error() string {
@@ -62,9 +63,9 @@ func ClassOf(err error) Class {
 	return ""
 }
 
-// errorTable recognises what Slurm says, in this order. The texts are those of
-// slurm_errno.c and of sbatch, which have been the same from 20.11 to 24.11 but
-// for the spelling that the comments name.
+// errorTable recognizes Slurm's messages, in this order. The texts are those of
+// slurm_errno.c and of sbatch. From 20.11 to 24.11 they differ only in the spelling that
+// the comments mention.
 var errorTable = []struct {
 	text  string // lower case, part of what the program wrote
 	code  string
@@ -95,7 +96,7 @@ var errorTable = []struct {
 	{"qosmaxjobsperuserlimit", "QOSMaxJobsPerUserLimit", Limit},
 	{"maximum number of jobs", "ESLURM_MAX_JOB_COUNT", Limit},
 
-	// It will be refused again.
+	// It will be rejected again.
 	{"qosmaxwalldurationperjoblimit", "QOSMaxWallDurationPerJobLimit", Permanent},
 	{"assocmaxwalldurationperjoblimit", "AssocMaxWallDurationPerJobLimit", Permanent},
 	{"qosmaxcpuperjoblimit", "QOSMaxCpuPerJobLimit", Permanent},
@@ -170,14 +171,14 @@ var errorTable = []struct {
 	{"i/o error writing script/environment to file", "ESLURM_WRITING_TO_FILE", Temporary},
 	{"communication connection failure", "SLURM_COMMUNICATIONS_CONNECTION_ERROR", Temporary},
 
-	// A refusal with a text of the site, or of another version: a job_submit plugin
+	// A rejection with a text of the site, or of another version: a job_submit plugin
 	// writes its own text, and Slurm adds "Unspecified error".
 	{"batch job submission failed:", "", Permanent},
 	{"allocation failure:", "", Permanent}, // of sbatch --test-only
 }
 
-// recognise returns code and class of the error in a program's output.
-func recognise(text string) (code string, class Class, ok bool) {
+// recognize returns code and class of the error in a program's output.
+func recognize(text string) (code string, class Class, ok bool) {
 	text = strings.ToLower(text)
 	for _, row := range errorTable {
 		if strings.Contains(text, row.text) {

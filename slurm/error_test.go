@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestRefusals has what Slurm 22.05 was seen to write, and texts of other
+// TestRefusals has messages that Slurm 22.05 was seen to print, and messages of other
 // versions and sites as their documentation and users quote them.
 func TestRefusals(t *testing.T) {
 	const policy = "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
@@ -77,7 +77,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestUnknownRefusal: words that we do not know leave open whether a job exists.
+// TestUnknownRefusal: after an unknown message it is unclear whether a job exists.
 func TestUnknownRefusal(t *testing.T) {
 	for name, e := range map[string]*Error{
 		"unknown words": failureOf(Sbatch, Output{Stderr: []byte("sbatch: error: the moon is full\n"), ExitCode: 1}, nil),
@@ -91,23 +91,22 @@ func TestUnknownRefusal(t *testing.T) {
 		}
 	}
 	if e := failureOf(Sbatch, Output{}, fmt.Errorf("%w: no such file", ErrNotStarted)); e.Class != Temporary || !strings.Contains(e.Error(), "no such file") {
-		t.Errorf("a program that is not there: %+v", e)
+		t.Errorf("a program that does not exist: %+v", e)
 	}
 	if e := failureOf(Sbatch, Output{Stderr: []byte("sbatch: warning")}, nil); e != nil {
 		t.Errorf("success: %+v", e)
 	}
 }
 
-// TestErrorTable makes sure that each row can be reached: none before it catches
-// its text.
+// TestErrorTable checks that each row can be reached: no earlier row matches its text.
 func TestErrorTable(t *testing.T) {
 	for _, row := range errorTable {
 		if row.text != strings.ToLower(row.text) {
 			t.Errorf("%q can never match", row.text)
 		}
-		code, class, ok := recognise(row.text)
+		code, class, ok := recognize(row.text)
 		if !ok || code != row.code || class != row.class {
-			t.Errorf("%q is taken for %s %s", row.text, class, code)
+			t.Errorf("%q is recognized as %s %s", row.text, class, code)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// program writes a shell script that stands for squeue.
+// program returns an executor with a shell script in place of squeue.
 func program(t *testing.T, lines string) *OS {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "squeue")
@@ -35,7 +35,7 @@ func TestOSRuns(t *testing.T) {
 
 func TestOSFails(t *testing.T) {
 	if _, err := (&OS{Paths: map[string]string{Squeue: "/nowhere/squeue"}}).Run(t.Context(), Command{Program: Squeue}); !errors.Is(err, ErrNotStarted) {
-		t.Errorf("a program that is not there: %v", err)
+		t.Errorf("a program that does not exist: %v", err)
 	}
 	if out, err := program(t, "kill -9 $$").Run(t.Context(), Command{Program: Squeue}); err == nil || errors.Is(err, ErrNotStarted) {
 		t.Errorf("a program that was killed: %+v, %v", out, err)
@@ -46,8 +46,8 @@ func TestOSFails(t *testing.T) {
 	}
 }
 
-// A site's wrapper of sbatch may leave a child that keeps its output open. What
-// it said before counts: the job exists.
+// A site's wrapper of sbatch may leave a child that keeps its output open. What it
+// printed before counts: the job exists.
 func TestOSLeavesAChild(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
 	x := program(t, "echo 4711; sleep 1000 & echo $! >"+pid)
@@ -67,7 +67,7 @@ func TestOSLeavesAChild(t *testing.T) {
 	}
 }
 
-// A program that hangs is killed with all that it has started, also if a child
+// A program that hangs is killed with everything that it has started, even if a child
 // keeps its output open.
 func TestOSHangs(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")

@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// goldens says how each file of testdata is read.
+// goldens says how each file of testdata is parsed.
 var goldens = map[string]func([]byte) (any, error){
 	"22.05/squeue.txt":                    readQueue,
 	"22.05/squeue-special.txt":            readQueue,
@@ -48,7 +48,7 @@ func readAccounting(out []byte) (any, error) {
 	return whole(records, skipped, err)
 }
 
-// whole makes rows that could not be read an error.
+// whole makes rows that could not be parsed an error.
 func whole(rows any, skipped int, err error) (any, error) {
 	if err == nil && skipped > 0 {
 		err = garbled("", "some rows were skipped")
@@ -119,7 +119,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// compare writes values as one line of JSON each and compares them with a file.
+// compare writes each value as one line of JSON and compares the lines with a file.
 func compare(t *testing.T, path string, value any) {
 	t.Helper()
 	got, err := json.Marshal(value)
@@ -141,8 +141,8 @@ func compare(t *testing.T, path string, value any) {
 	}
 }
 
-// FuzzAnswers: whatever the programs print, reading it does not panic, what
-// is read of a queue has an id and a state, and no node has less than nothing.
+// FuzzAnswers: whatever the programs print, parsing it does not panic, and every job in a
+// parsed queue has an id and a state, and no node has negative resources.
 func FuzzAnswers(f *testing.F) {
 	for name := range goldens {
 		out, err := os.ReadFile(filepath.Join("testdata", name))

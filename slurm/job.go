@@ -22,7 +22,7 @@ type Job struct {
 	Submit     time.Time
 	Eligible   time.Time
 	Start      time.Time // for a pending job Slurm's estimate; zero if it has none
-	End        time.Time // for a running job the time when its limit ends it
+	End        time.Time // for a running job the time at which its limit ends it
 	TimeLimit  time.Duration
 	TimeLeft   time.Duration
 	Restarts   int

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// JobID names a job: its number and, for an element of a job array or a
-// component of a heterogeneous job, which one. It is comparable; the zero value
-// names none.
+// JobID identifies a job by its number and, for an element of a job array or a component
+// of a heterogeneous job, which one it is. It is comparable; the zero value identifies no
+// job.
 type JobID struct {
 	Number int64
 	Suffix string // "", "_4" (array task), "_[1-9%2]" (pending tasks), "+0" (component)
@@ -55,7 +55,7 @@ func (id JobID) String() string {
 	return strconv.FormatInt(id.Number, 10) + id.Suffix
 }
 
-// IsZero reports whether the id names no job.
+// IsZero reports whether the id identifies no job.
 func (id JobID) IsZero() bool { return id == JobID{} }
 
 // MarshalText returns the same as String.
@@ -75,7 +75,7 @@ func (id *JobID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// StepID names a job, or with Step one of its steps.
+// StepID identifies a job or, with Step, one of its steps.
 type StepID struct {
 	Job  JobID
 	Step string // "" (the job itself), "batch", "extern", "interactive", "0", "1", "0+1", …

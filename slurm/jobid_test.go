@@ -10,7 +10,7 @@ func TestParseJobID(t *testing.T) {
 		"123":                    {Number: 123},
 		"123_4":                  {Number: 123, Suffix: "_4"},
 		"123_[1-9%2]":            {Number: 123, Suffix: "_[1-9%2]"},
-		"123_[1,3-...":           {}, // squeue cuts long sets off; without its end it names no tasks
+		"123_[1,3-...":           {}, // squeue cuts off long sets; without its end a set names no tasks
 		"123+0":                  {Number: 123, Suffix: "+0"},
 		"":                       {},
 		"0":                      {},
@@ -70,7 +70,7 @@ func TestJobIDInJSON(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if err := json.Unmarshal([]byte(`{"A":"x"}`), &got); err == nil {
-		t.Error("x is no job")
+		t.Error("x is not a job")
 	}
 }
 

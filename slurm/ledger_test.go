@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// TestLedger: the calls of several clients count together, and commands leave
-// the daemon its half.
+// TestLedger: the calls of several clients count together, and commands leave half of the
+// budget to the daemon.
 func TestLedger(t *testing.T) {
 	now := time.Unix(1000, 0)
 	o := Options{Executor: &stub{}, Budget: 4, Ledger: filepath.Join(t.TempDir(), "calls"), Now: func() time.Time { return now }}
 	daemon := New(o)
 	o.Modest = true
 	command := func() error {
-		_, err := New(o).Config(t.Context()) // each is a process
+		_, err := New(o).Config(t.Context()) // each client stands for a process
 		return err
 	}
 	for range 2 {
-		if err := command(); ClassOf(err) != Unavailable { // asked, and the answer is garbage
+		if err := command(); ClassOf(err) != Unavailable { // called, and the answer is garbage
 			t.Errorf("withheld too soon: %v", err)
 		}
 		now = now.Add(10 * time.Second)
@@ -35,7 +35,7 @@ func TestLedger(t *testing.T) {
 		t.Errorf("the daemon has %d to spare", n)
 	}
 	if _, err := daemon.Config(t.Context()); ClassOf(err) != Unavailable {
-		t.Errorf("a question of the daemon: %v", err)
+		t.Errorf("a query of the daemon: %v", err)
 	}
 	now = now.Add(50 * time.Second)
 	if err := command(); ClassOf(err) != Unavailable {
@@ -47,7 +47,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestLedgerThatCannotBeUsed: then a client counts for itself.
+// TestLedgerThatCannotBeUsed: without a ledger a client counts its own calls.
 func TestLedgerThatCannotBeUsed(t *testing.T) {
 	dir := t.TempDir()
 	broken, held := filepath.Join(dir, "broken"), filepath.Join(dir, "held")
@@ -73,7 +73,7 @@ func TestLedgerThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// TestLedgerCountsAll: of processes at the same time none is forgotten.
+// TestLedgerCountsAll: no call of simultaneous processes is lost.
 func TestLedgerCountsAll(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "calls")
 	const clients, calls = 8, 5
@@ -82,13 +82,13 @@ func TestLedgerCountsAll(t *testing.T) {
 		all.Go(func() {
 			c := New(Options{Executor: &stub{}, Ledger: path})
 			for range calls {
-				_, _ = c.Config(t.Context()) // it is counted, whatever it says
+				_, _ = c.Config(t.Context()) // it is counted, whatever it returns
 			}
 		})
 	}
 	all.Wait()
 	text, err := os.ReadFile(path)
 	if n := len(parseLedger(text)); err != nil || n != clients*calls {
-		t.Errorf("%d calls are noted, %v", n, err)
+		t.Errorf("%d calls are recorded, %v", n, err)
 	}
 }

@@ -50,7 +50,7 @@ func TestFormatMemory(t *testing.T) {
 		}
 	}
 	if got := FormatMemory(math.MaxInt64); got != "8796093022208M" {
-		t.Errorf("the most is %q", got)
+		t.Errorf("the maximum is %q", got)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Before 22.05 Slurm did not say how many CPUs are left.
+// Before 22.05 Slurm did not print how many CPUs are left.
 func TestReservedCores(t *testing.T) {
 	const old = "NodeName=n7 CPUAlloc=0 CPUTot=8 RealMemory=4000 Sockets=2 ThreadsPerCore=2 CoreSpecCount=2 CPUSpecList=3,7 MemSpecLimit=300 Reason=a b [root@2026]\n" +
 		"NodeName=n8 NodeAddr=10.0.0.8 CPUAlloc=0 CPUTot=8 ThreadsPerCore=2 RealMemory=4000\n"
@@ -15,7 +15,7 @@ func TestReservedCores(t *testing.T) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	if _, err := parseNodeRecords("slurm_load_node: something\n"); ClassOf(err) != Unavailable {
-		t.Errorf("what is no answer: %v", err)
+		t.Errorf("an invalid answer: %v", err)
 	}
 }
 
@@ -33,6 +33,6 @@ func TestWithoutReserved(t *testing.T) {
 		t.Error("the groups of the caller were changed")
 	}
 	if _, err := WithoutReserved([]NodeGroup{{Nodes: "n[1-"}}, []NodeRecord{{Name: "n1", ReservedCPUs: 1}}); err == nil {
-		t.Error("a list that cannot be read is no error")
+		t.Error("no error for a list that cannot be parsed")
 	}
 }

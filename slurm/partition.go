@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Partition is a queue of the cluster as `scontrol show partition` has it.
+// Partition is a queue of the cluster as `scontrol show partition` prints it.
 type Partition struct {
 	Name           string
 	Default        bool

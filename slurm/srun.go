@@ -22,17 +22,17 @@ func (r StepRefusal) Passes() bool {
 	return r.Class == Temporary || r.Class == NotFound || r.Class == Shortage
 }
 
-// stepErrors recognises why srun could not confirm the allocation or create the
-// step; both come before any task is launched. Seen says that srun 22.05 of a real
-// cluster has printed it; the others are texts of slurm_errno.c for what
-// happens to the same calls.
+// stepErrors recognizes why srun could not confirm the allocation or create the step;
+// both happen before any task is launched. Seen says that srun 22.05 of a real cluster
+// has printed it; the others are the texts of slurm_errno.c for what can happen in the
+// same calls.
 var stepErrors = []struct {
 	text  string // lower case
 	class Class
 	seen  bool
 }{
 	// The controller is down, starting, or overloaded.
-	{"unable to contact slurm controller", Temporary, true}, // after 9 s, slurmctld stopped
+	{"unable to contact slurm controller", Temporary, true}, // after 9 s, with slurmctld stopped
 	{"socket timed out on send/recv operation", Temporary, true},
 	{"job is pending execution", Temporary, true},           // a controller that came back with an old state
 	{"requested nodes are busy", Temporary, true},           // with --immediate; else srun waits
@@ -55,14 +55,14 @@ var stepErrors = []struct {
 	{"resource temporarily unavailable", Temporary, false},
 	{"required node not available", Temporary, false},
 	{"job/step creation", Temporary, false},
-	// According to the controller, the step is too large for the rest of the allocation:
-	// seen within a second of its restart, for steps that fitted before and
-	// five seconds later.
+	// According to the controller, the step is too large for the rest of the allocation.
+	// This was seen within a second of the controller's restart, for steps that fitted
+	// before it and again five seconds later.
 	{"memory required by task is not available", Shortage, true},
 	{"requested node configuration is not available", Shortage, true},
 	{"more processors requested than permitted", Shortage, true},
-	// The controller does not know the allocation (any more), or srun was told to
-	// end while it waited. No step of the allocation can be started.
+	// The controller does not, or no longer, know the allocation, or srun was told to end
+	// while it waited. No step of the allocation can be started.
 	{"invalid job id specified", NotFound, true},
 	{"job/step already completing or completed", NotFound, true},
 	{"job has expired", NotFound, false},
@@ -71,9 +71,9 @@ var stepErrors = []struct {
 // stepFailures are the prefixes of srun's messages about a step that it could not start.
 var stepFailures = []string{"unable to create step", "unable to confirm allocation", "job/step creation", "step creation"}
 
-// RefusedStep returns why srun, which ended with SrunErrorCode, started nothing,
-// from the end of its error output; false if it does not say so, and the step may have
-// been launched. An unknown reason is Permanent.
+// RefusedStep returns why srun, which ended with SrunErrorCode, started nothing, from the
+// end of its error output; false if it does not say so, and the step may have been
+// launched. An unknown reason is Permanent.
 func RefusedStep(stderr string) (StepRefusal, bool) {
 	var refusal StepRefusal
 	found := false
@@ -93,7 +93,7 @@ func RefusedStep(stderr string) (StepRefusal, bool) {
 	return refusal, found
 }
 
-// srunError returns the message in a line of srun's; false if there is none.
+// srunError returns the message in a line of srun's output; false if there is none.
 func srunError(line string) (string, bool) {
 	text, ok := strings.CutPrefix(line, "srun: ")
 	if !ok {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRefusedStep has what srun 22.05 of a real cluster printed, word for word,
-// but for the unknown reason.
+// TestRefusedStep has what srun 22.05 of a real cluster printed, word for word, except
+// for the unknown reason.
 func TestRefusedStep(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -6,10 +6,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
 )
 
-// State is a job's or step's state as Slurm names it: one of the base states,
-// or the flag that squeue shows instead. Names that are not listed here
-// belong to unknown versions; they are kept, and are neither
-// pending nor active nor over.
+// State is the state of a job or step, by Slurm's name: one of the base states, or the
+// flag that squeue shows instead. Names that are not listed here belong to unknown
+// versions; they are kept, and are neither pending nor active nor over.
 type State string
 
 // The base states.

@@ -21,8 +21,8 @@ func TestParseState(t *testing.T) {
 	}
 }
 
-// TestPhases makes sure that each state is exactly one of pending, active and
-// over, and that nothing is known of an unknown one.
+// TestPhases checks that each state is exactly one of pending, active and over, and that
+// an unknown state is none of them.
 func TestPhases(t *testing.T) {
 	for _, s := range States() {
 		n := 0
@@ -49,6 +49,6 @@ func TestPhases(t *testing.T) {
 		}
 	}
 	if !(Record{State: Requeued}).Over() || Requeued.Over() {
-		t.Error("a requeued life is over, a requeued job is not")
+		t.Error("a requeued restart is over, a requeued job is not")
 	}
 }

@@ -45,16 +45,16 @@ func (c *Client) Submit(ctx context.Context, s Submission) (Submitted, error) {
 	return job, nil
 }
 
-// What an estimate may be: a start that has passed by more than clocks differ, or that is
-// a year away, says nothing.
+// Limits of a usable estimate: clocks may differ by estimatePast, and a start that is a
+// year away means nothing.
 const (
 	estimatePast   = 5 * time.Minute
 	estimateFuture = 365 * 24 * time.Hour
 )
 
 // Estimate returns when Slurm expects this job to start if it were submitted now, not
-// before now. It submits nothing. The error is an *Error: a refusal has the class that
-// Submit's would have; everything else that is no usable time is Unavailable, or Withheld.
+// before now. It submits nothing. The error is an *Error: a rejection has the class that
+// Submit would return; everything else without a usable time is Unavailable, or Withheld.
 func (c *Client) Estimate(ctx context.Context, s Submission) (time.Time, error) {
 	out, err := c.call(ctx, Command{
 		Program: Sbatch, Args: append([]string{"--test-only"}, s.Args...), Stdin: s.Script, Dir: s.Dir,
@@ -89,9 +89,9 @@ func absurd(why string) *Error {
 	return &Error{Program: Sbatch, Class: Unavailable, Code: "absurd", Text: why}
 }
 
-// parseSubmitted finds the last line of the form ID[;CLUSTER], or the sentence
-// that sbatch writes without --parsable. Wrappers of sites may write more. A line
-// without a line break may be truncated, and then names another job.
+// parseSubmitted finds the last line of the form ID[;CLUSTER], or the sentence that
+// sbatch writes without --parsable. Wrappers of sites may write more. A line without a
+// line break may be truncated, and would then name another job.
 func parseSubmitted(out []byte) (Submitted, error) {
 	var found Submitted
 	for line := range strings.Lines(string(out)) {

@@ -15,8 +15,8 @@ type table struct {
 	skipped int // rows that could not be parsed
 }
 
-// parseTable parses a heading and rows of n fields each. A field that contains a
-// line break continues on the next line; the last field must not contain one. The heading
+// parseTable parses a header and rows of n fields each. A field that contains a
+// line break continues on the next line; the last field must not contain one. The header
 // proves that the program worked, the line break at the end that its answer is complete.
 func parseTable(program string, out []byte, n int) (table, error) {
 	text := string(out)
@@ -25,7 +25,7 @@ func parseTable(program string, out []byte, n int) (table, error) {
 	}
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if got := strings.Count(lines[0], fieldSeparator) + 1; got != n {
-		return table{}, garbled(program, fmt.Sprintf("the heading of the answer has %d fields instead of %d", got, n))
+		return table{}, garbled(program, fmt.Sprintf("the header of the answer has %d fields instead of %d", got, n))
 	}
 	var t table
 	pending := ""

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// fixedEnvironment is added to each call except sbatch: the locale, so that messages can be
-// recognised, and times as seconds since 1970, which changes of the clock do not make
+// fixedEnvironment is added to each call except sbatch: the locale, so that messages can
+// be recognized, and times as seconds since 1970, which changes of the clock do not make
 // ambiguous. Programs that do not know this format answer in the local zone.
 var fixedEnvironment = []string{"LC_ALL=C", "LANG=C", "SLURM_TIME_FORMAT=%s"}
 

@@ -9,8 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// TestSetPartitions: a waiting job may start in any of them, and what cannot be
-// is refused.
+// TestSetPartitions: a waiting job may start in any of them, and impossible ones are
+// rejected.
 func TestSetPartitions(t *testing.T) {
 	real := slurmtest.UseReal(t)
 	client := slurm.New(slurm.Options{Executor: real.User()})
@@ -31,7 +31,7 @@ func TestSetPartitions(t *testing.T) {
 		t.Errorf("its partitions are %q", seen.Partition)
 	}
 	if err := client.SetPartitions(t.Context(), job.ID, []string{"debug", "nowhere"}); slurm.ClassOf(err) != slurm.Permanent {
-		t.Errorf("a partition that is not there: %v", err)
+		t.Errorf("a partition that does not exist: %v", err)
 	}
 }
 

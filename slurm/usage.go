@@ -2,13 +2,13 @@ package slurm
 
 import "time"
 
-// Usage is for how long jobs had nodes and CPUs, used or not: what a site charges.
+// Usage is the time for which jobs had nodes and CPUs, used or not: what a site charges.
 type Usage struct {
-	Nodes        int // of each job the most that one of its restarts had
+	Nodes        int // for each job, the most that one of its restarts had
 	NodeTime     time.Duration
 	CPUTime      time.Duration
-	UnknownNodes int     // restarts whose number of nodes accounting does not have
-	Missing      []JobID // of which accounting has nothing
+	UnknownNodes int     // restarts whose number of nodes is not in accounting
+	Missing      []JobID // jobs that accounting does not have
 }
 
 // Usage sums up all restarts of jobs.

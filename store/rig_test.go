@@ -106,7 +106,7 @@ func (r *rig) must(err error) {
 	}
 }
 
-// add adds initialised jobs.
+// add adds initialized jobs.
 func (r *rig) add(jobs ...rigJob) {
 	r.tb.Helper()
 	r.do(func(tx *core.Tx) error {

@@ -30,7 +30,7 @@ func TestWriter(t *testing.T) {
 	}{
 		{"text", "a\tb\nγ 日本\n", "a\tb\nγ 日本\n", "a\tb\nγ 日本\n"},
 		{"progress", "10%\r20%\n", "10%\r20%\n", `10%\r20%` + "\n"},
-		{"colours", "\x1b[31mred\x1b[0m.", "\x1b[31mred\x1b[0m.", `\x1b[31mred\x1b[0m.`},
+		{"colors", "\x1b[31mred\x1b[0m.", "\x1b[31mred\x1b[0m.", `\x1b[31mred\x1b[0m.`},
 		{"colors end", "\x1b[1;38:2::1:2:3mred", "\x1b[1;38:2::1:2:3mred\x1b[m", `\x1b[1;38:2::1:2:3mred`},
 		{"title", "\x1b]0;owned\x07", `\x1b]0;owned\x07`, `\x1b]0;owned\x07`},
 		{"title to ST", "\x1b]0;owned\x1b\\", `\x1b]0;owned\x1b\`, `\x1b]0;owned\x1b\`},

@@ -64,7 +64,7 @@ func hasList(path string) bool {
 
 // privateGroup reports whether a group is our primary group, has our own name, and has no
 // other member. On systems with such groups the umask is 002, and folders that the group
-// can write are everywhere. Login scripts and pam_umask recognise them in the same way.
+// can write are everywhere. Login scripts and pam_umask recognize them in the same way.
 func privateGroup(gid uint32) bool { return int64(gid) == ownGroup() }
 
 var ownGroup = sync.OnceValue(func() int64 {

@@ -95,7 +95,7 @@ func (g *Growth) within(at time.Time, late time.Duration) bool {
 }
 
 // assignVictims makes ends of a kind the victims of kills without one. If there are more
-// such ends than kills, some were signalled by others: then all are in doubt, unless they
+// such ends than kills, some were signaled by others: then all are in doubt, unless they
 // are of one job.
 func (v *Verdict) assignVictims(ends []End, taken []bool, how How, late time.Duration) {
 	if v.Rest == 0 || v.Doubt != nil {

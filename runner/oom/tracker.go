@@ -21,7 +21,7 @@ type Tracker struct {
 
 	mu     sync.Mutex
 	ledger *ledger
-	more   sync.Cond // signalled when more is known
+	more   sync.Cond // signaled when more is known
 	check  struct {  // of the use of memory
 		scanned time.Time // when processes were scanned last
 		used    int64     // at that time

@@ -51,9 +51,9 @@ type Watch struct {
 
 // endOrder says how a tree is to be ended.
 type endOrder struct {
-	signal    unix.Signal
-	signalled bool
-	killAt    time.Time
+	signal   unix.Signal
+	signaled bool
+	killAt   time.Time
 }
 
 // Keeper watches the process trees of all live attempts: it measures them, reports those
@@ -339,12 +339,12 @@ func (k *Keeper) advance(now time.Time, w *Watch, tree []*process) {
 	case w.leaderGone && len(tree) == 0:
 		k.finish(w, 0)
 	case now.Before(e.killAt):
-		if !e.signalled {
-			e.signalled = true
+		if !e.signaled {
+			e.signaled = true
 			signalTree(w.PID, tree, e.signal)
 		}
 	case now.Before(e.killAt.Add(KillPatience)):
-		e.signalled = true
+		e.signaled = true
 		signalTree(w.PID, tree, unix.SIGKILL)
 	default:
 		k.finish(w, len(tree))

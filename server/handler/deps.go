@@ -61,7 +61,7 @@ type Deps struct {
 	// Background does work that outlives the request; the daemon waits for it when
 	// it stops.
 	Background func(work func())
-	// Barrier makes the first asynchronous initialisations wait for each other.
+	// Barrier makes the first asynchronous initializations wait for each other.
 	Barrier *Barrier
 	// Stopping is closed when the daemon stops: event streams and turns end.
 	Stopping <-chan struct{}

@@ -16,14 +16,13 @@ type accounting struct {
 	history map[*restart][]recorded
 }
 
-// recorded is the record of a restart at an event, and since when accounting shows
-// it.
+// recorded is the record of a restart after an event, and since when accounting shows it.
 type recorded struct {
 	at     time.Time
 	record slurm.Record
 }
 
-// record tells accounting about a restart.
+// record records a restart.
 func (a *accounting) record(r *restart) {
 	j := r.job
 	record := slurm.Record{
@@ -38,7 +37,7 @@ func (a *accounting) record(r *restart) {
 	a.history[r] = append(a.history[r], recorded{at: a.clock.now.Add(a.lag), record: record})
 }
 
-// records returns what accounting shows of jobs at present.
+// records returns what accounting currently shows of jobs.
 func (a *accounting) records(jobs []*job, duplicates, steps bool) []slurm.Record {
 	var all []slurm.Record
 	for _, j := range jobs {
@@ -61,7 +60,7 @@ func (a *accounting) records(jobs []*job, duplicates, steps bool) []slurm.Record
 	return all
 }
 
-// restartRecords are the latest visible record of a restart and those of its steps.
+// restartRecords returns the latest visible record of a restart and those of its steps.
 func (a *accounting) restartRecords(r *restart, steps bool) []slurm.Record {
 	var visible *slurm.Record
 	history := a.history[r]
@@ -104,9 +103,9 @@ func stepRecord(job slurm.Record, step, name string) slurm.Record {
 	return r
 }
 
-// waitingRecord is that of a job which waits, or ended without a start.
+// waitingRecord returns the record of a job that waits, or that ended before it started.
 func (a *accounting) waitingRecord(j *job) (slurm.Record, bool) {
-	if j.reason == "Dependency" && !j.over() { // not known there before it is eligible
+	if j.reason == "Dependency" && !j.over() { // not in accounting before it is eligible
 		return slurm.Record{}, false
 	}
 	if j.current() != nil || a.clock.now.Before(j.submit.Add(a.lag)) {

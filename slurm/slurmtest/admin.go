@@ -6,9 +6,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// KillNode kills a node's slurmd. The controller notices after SlurmdTimeout.
-// With power the node's processes die at once, as in a power failure; otherwise they
-// go on and cannot be reached.
+// KillNode kills a node's slurmd. The controller notices after SlurmdTimeout. With power
+// the node's processes die at once, as in a power failure; otherwise they continue and
+// cannot be reached.
 func (c *Cluster) KillNode(name string, power bool) {
 	c.do(func() {
 		n := c.nodes.named(name)
@@ -28,24 +28,25 @@ func (c *Cluster) KillNode(name string, power bool) {
 	})
 }
 
-// DownNode takes a node down: the administrator's `scontrol update nodename=… state=down`.
+// DownNode marks a node as down, like the administrator's `scontrol update nodename=…
+// state=down`.
 func (c *Cluster) DownNode(name, reason string) {
 	c.do(func() { c.controller.nodeDown(c.nodes.named(name), reason) })
 }
 
-// DrainNode drains a node: its jobs go on, no others start there.
+// DrainNode drains a node: its jobs continue, no others start there.
 func (c *Cluster) DrainNode(name, reason string) {
 	c.do(func() { n := c.nodes.named(name); n.drain, n.reason = true, reason })
 }
 
-// RestoreNode brings a node back. If the controller had not noticed, the slurmd
-// reports which scripts have ended meanwhile; if it had, the slurmd kills the
+// RestoreNode restores a node. If the controller had not noticed the failure, the slurmd
+// reports which scripts have ended in the meantime; if it had, the slurmd kills the
 // processes of jobs that are no longer on the node.
 func (c *Cluster) RestoreNode(name string) {
 	c.do(func() { c.controller.restore(c.nodes.named(name), c.queue.jobs) })
 }
 
-// Preempt preempts a running job as its partition says, although no other job needs
+// Preempt preempts a running job in the way of its partition, although no other job needs
 // its place.
 func (c *Cluster) Preempt(id slurm.JobID) {
 	c.withRunning(id, c.controller.preempt)
@@ -59,10 +60,10 @@ func (c *Cluster) OutOfMemory(id slurm.JobID) {
 	})
 }
 
-// Suspend stops a running job: the administrator's `scontrol suspend`.
+// Suspend stops a running job, like the administrator's `scontrol suspend`.
 func (c *Cluster) Suspend(id slurm.JobID) { c.withRunning(id, c.controller.suspend) }
 
-// Resume lets a suspended job go on.
+// Resume continues a suspended job.
 func (c *Cluster) Resume(id slurm.JobID) { c.withRunning(id, c.controller.resume) }
 
 // Requeue ends a running job, which then waits for its next restart.

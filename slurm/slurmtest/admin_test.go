@@ -49,8 +49,8 @@ func TestAdmin(t *testing.T) {
 	}
 }
 
-// TestCancelRequeued: a job that is cancelled between two restarts ends as
-// cancelled, and its first restart as it was.
+// TestCancelRequeued: a job that is cancelled between two restarts ends as cancelled, and
+// its first restart keeps its end.
 func TestCancelRequeued(t *testing.T) {
 	c, client, clock := virtual(t, slurmtest.Options{})
 	id, err := submit(t, client, "sleep 300")
@@ -114,7 +114,7 @@ func TestSuspendedTime(t *testing.T) {
 	}
 }
 
-// TestSteps: what a launcher says of its steps is in accounting.
+// TestSteps: what a launcher reports about its steps is in accounting.
 func TestSteps(t *testing.T) {
 	launch := func(_ *slurmtest.Cluster, r *slurmtest.Restart) slurmtest.Process {
 		n := r.StepStarted("wf1_j2")

@@ -54,7 +54,7 @@ type Limits struct {
 type Options struct {
 	Now           func() time.Time // nil: time.Now
 	Name          string
-	User          string // who runs the commands; "" is torctest, with uid 999
+	User          string // the user who runs the commands; "" is torctest, with uid 999
 	Nodes         []Node
 	Partitions    []Partition       // the first is the default
 	Accounts      map[string]string // to the QOS of their jobs
@@ -62,7 +62,7 @@ type Options struct {
 	Launch        Launcher      // nil: Pretend
 	KillWait      time.Duration // from SIGTERM to SIGKILL; 0: 3 s
 	MinJobAge     time.Duration // 0: 60 s
-	SlurmdTimeout time.Duration // from a node's death to the controller's notice; 0: 10 s
+	SlurmdTimeout time.Duration // from a node's death until the controller notices; 0: 10 s
 	RequeueDelay  time.Duration // from a requeue to the next start; 0: 120 s
 	Completing    time.Duration // how long COMPLETING lasts after the last process
 	Lag           time.Duration // from an event to its record in accounting
@@ -73,7 +73,7 @@ type Options struct {
 type Cluster struct {
 	opts Options
 
-	mu         sync.Mutex // for all that follows
+	mu         sync.Mutex // for everything below
 	clock      *timeline
 	queue      *queue
 	nodes      nodes
@@ -174,8 +174,8 @@ func (ps partitions) tier(j *job) int {
 	return p.PriorityTier
 }
 
-// do runs an action with the lock at the current time, then the scheduler, and then
-// without the lock the effects of both: scripts are started and get signals.
+// do runs an action and then the scheduler, with the lock and at the current time, and
+// then the effects of both without the lock: scripts are started and get signals.
 func (c *Cluster) do(action func()) {
 	c.mu.Lock()
 	c.advance(c.opts.Now())
@@ -185,7 +185,7 @@ func (c *Cluster) do(action func()) {
 	c.mu.Unlock()
 }
 
-// flush runs the effects without the lock, and returns with it.
+// flush runs the effects without the lock, and returns with the lock held.
 func (c *Cluster) flush() {
 	for effect := c.clock.effect(); effect != nil; effect = c.clock.effect() {
 		c.mu.Unlock()
@@ -203,20 +203,21 @@ func (c *Cluster) advance(to time.Time) {
 	}
 }
 
-// launch starts a restart's script.
+// launch starts the script of a restart.
 func (c *Cluster) launch(r *restart, started func(Process)) {
 	process := c.opts.Launch(c, c.describe(r))
 	c.do(func() { started(process) })
 }
 
-// After calls run, without the lock, when d has passed in the cluster; for launchers.
+// After calls run, without the lock, when d has passed in the cluster. It is for
+// launchers.
 func (c *Cluster) After(d time.Duration, run func()) {
 	c.do(func() {
 		c.clock.after(d, func() { c.clock.unlocked(run) })
 	})
 }
 
-// Advance moves the cluster to the current time of its clock.
+// Advance advances the cluster to the current time of its clock.
 func (c *Cluster) Advance() { c.do(func() {}) }
 
 // Next returns when the next timer of the cluster is due; false if there is none.

@@ -22,14 +22,14 @@ type site struct {
 	user, root *slurm.Client
 	programs   slurm.Executor // of the user
 	dir        func(*testing.T) string
-	// eventually waits for a condition, at most for a time of the cluster's.
+	// eventually waits for a condition, at most for a time of the cluster's clock.
 	eventually func(t *testing.T, within time.Duration, what string, condition func() bool)
-	kill       func(t *testing.T, node string) // its slurmd
+	kill       func(t *testing.T, node string) // kills its slurmd
 	restore    func(t *testing.T, node string)
-	admin      func(t *testing.T, words ...string) // scontrol
+	admin      func(t *testing.T, words ...string) // runs scontrol
 	since      time.Time
 	pin        []string // options of jobs that may run anywhere
-	noMemory   bool     // no limits on memory
+	noMemory   bool     // no memory limits
 }
 
 // fakeClock is a clock that stands still between steps.
@@ -50,10 +50,10 @@ func (f *fakeClock) set(to time.Time) {
 	f.now = to
 }
 
-// newClock starts at a fixed time.
+// newClock returns a clock with a fixed start.
 func newClock() *fakeClock { return &fakeClock{now: time.Unix(1_800_000_000, 0)} }
 
-// step moves the clock and with it the cluster.
+// step advances the clock and with it the cluster.
 func step(clock *fakeClock, c *slurmtest.Cluster, d time.Duration) {
 	clock.set(clock.Now().Add(d))
 	c.Advance()
@@ -91,7 +91,7 @@ func realSite(t *testing.T) *site {
 		kill:       func(t *testing.T, node string) { r.Kill(t, node) },
 		restore:    func(t *testing.T, node string) { r.Start(t, node) },
 		admin:      func(t *testing.T, words ...string) { scontrol(t, r.Root(), words...) },
-		// n2 to n4 are for jobs that need a node for themselves or lose it.
+		// n2 to n4 are for jobs that need a node exclusively or lose it.
 		pin:      []string{"--nodelist=n1"},
 		noMemory: !r.CanLimitMemory(),
 	}
@@ -111,8 +111,8 @@ func TestFakeConforms(t *testing.T) {
 	}
 }
 
-// TestMain makes this binary the programs of the fake cluster, too, and lets the
-// tests on the real one run side by side: they wait more than they compute.
+// TestMain makes this binary the programs of the fake cluster, too, and runs the tests on
+// the real one in parallel: they wait more than they compute.
 func TestMain(m *testing.M) {
 	if code, called := slurmtest.Program(os.Getenv, os.Args, os.Stdin, os.Stdout, os.Stderr); called {
 		os.Exit(code)
@@ -124,8 +124,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestRealConforms takes as long as the slowest of its tests, about 75 seconds:
-// a limit of one minute is the shortest that there is.
+// TestRealConforms takes as long as the slowest of its tests, about 75 seconds, since the
+// shortest possible time limit is one minute.
 func TestRealConforms(t *testing.T) {
 	s := realSite(t)
 	t.Run("group", func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestRealConforms(t *testing.T) {
 	})
 }
 
-// submit hands a script to the cluster, and cancels its job when the test ends.
+// submit submits a script to the cluster, and cancels its job when the test ends.
 func (s *site) submit(t *testing.T, lines string, args ...string) slurm.JobID {
 	t.Helper()
 	id, err := s.try(t, lines, args...)
@@ -164,7 +164,7 @@ func (s *site) try(t *testing.T, lines string, args ...string) (slurm.JobID, err
 	return job.ID, err
 }
 
-// find returns the job as the queue has it.
+// find returns the job as it is in the queue.
 func (s *site) find(t *testing.T, id slurm.JobID) slurm.Job {
 	t.Helper()
 	queue, err := s.user.Queue(t.Context(), slurm.QueueQuery{User: slurmtest.TestUser})
@@ -205,7 +205,7 @@ func (s *site) accounted(t *testing.T, id slurm.JobID, state slurm.State) slurm.
 			t.Fatalf("accounting: %v", err)
 		}
 		for _, r := range records.Restarts(id) {
-			// A job's end may reach slurmdbd before its start, which has its name.
+			// A job's end may reach slurmdbd before its start, which has the job's name.
 			if r.State == state && r.Name != "allocation" {
 				return true
 			}
@@ -218,7 +218,7 @@ func (s *site) accounted(t *testing.T, id slurm.JobID, state slurm.State) slurm.
 var conformance = map[string]func(*testing.T, *site){
 	"Completed":         testCompleted,
 	"Failed":            testFailed,
-	"Signalled":         testSignalled,
+	"Signaled":          testSignaled,
 	"OutOfMemory":       testOutOfMemory,
 	"OutOfMemoryHidden": testOutOfMemoryHidden,
 	"TimeLimit":         testTimeLimit,
@@ -245,8 +245,8 @@ var conformance = map[string]func(*testing.T, *site){
 	"Refused step":      testRefusedStep,
 }
 
-// testRefusedStep: srun's own errors have the exit code that it was told, and say in
-// the same way why it started nothing.
+// testRefusedStep: srun's own errors have the requested exit code, and both clusters say
+// in the same way why it started nothing.
 func testRefusedStep(t *testing.T, s *site) {
 	out, err := s.programs.Run(t.Context(), slurm.Command{
 		Program: slurm.Srun, Args: []string{"--jobid=999999", "--ntasks=1", "true"},

@@ -17,7 +17,7 @@ type controller struct {
 	completing   time.Duration
 	requeueDelay time.Duration
 
-	// launch starts a restart's script. It is called without the lock, and calls
+	// launch starts the script of a restart. It is called without the lock, and calls
 	// started with it.
 	launch func(r *restart, started func(Process))
 }
@@ -55,14 +55,14 @@ func (c *controller) send(r *restart, signal string, to Target) {
 	c.clock.unlocked(func() { process.Signal(signal, to) })
 }
 
-// warn sends the signal of --signal.
+// warn sends the signal that --signal requests.
 func (c *controller) warn(r *restart) {
 	if !r.suspended && !r.completing {
 		c.send(r, r.job.signal, r.job.signalTo)
 	}
 }
 
-// timeUp ends a restart whose time limit is over.
+// timeUp ends a restart whose time limit has passed.
 func (c *controller) timeUp(r *restart) {
 	if r.completing || r.released {
 		return
@@ -152,14 +152,14 @@ func (c *controller) release(r *restart) {
 	c.clock.after(c.requeueDelay, func() {})
 }
 
-// cancel ends a job in whatever state it is.
+// cancel ends a job in any state.
 func (c *controller) cancel(j *job, uid int) {
 	if j.over() {
 		return
 	}
 	j.canceler = uid
 	if r := j.current(); r != nil {
-		if r.completing && r.requeue { // it was to wait again
+		if r.completing && r.requeue { // it would have waited again
 			j.state, j.ended = slurm.Cancelled, c.clock.now
 		}
 		r.requeue = false
@@ -216,13 +216,13 @@ func (c *controller) resume(r *restart) {
 	}
 }
 
-// requeue ends a restart; its job waits again, and is held if that is wanted.
+// requeue ends a restart; its job waits again, and is held if hold is set.
 func (c *controller) requeue(r *restart, hold bool) {
 	r.requeue, r.hold = true, hold
 	c.terminate(r, slurm.Requeued)
 }
 
-// setLimit gives a restart the time limit that its job has now.
+// setLimit gives a restart the current time limit of its job.
 func (c *controller) setLimit(r *restart) {
 	r.limit = r.start.Add(r.job.time)
 	c.clock.after(max(r.limit.Sub(c.clock.now), 0), func() { c.timeUp(r) })
@@ -245,7 +245,7 @@ func (c *controller) nodeDown(n *node, reason string) {
 	}
 }
 
-// restore brings a node back, see RestoreNode. The jobs are all that there are.
+// restore restores a node, see RestoreNode; jobs are all jobs.
 func (c *controller) restore(n *node, jobs []*job) {
 	n.dead, n.down, n.drain, n.reason = false, false, false, ""
 	for _, r := range slices.Clone(n.restarts) {

@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// virtual is a cluster on a virtual clock with a client.
+// virtual returns a cluster with a virtual clock, and its client.
 func virtual(t *testing.T, opts slurmtest.Options) (*slurmtest.Cluster, *slurm.Client, *fakeClock) {
 	t.Helper()
 	clock := newClock()
@@ -28,8 +28,8 @@ func submit(t *testing.T, client *slurm.Client, lines string, args ...string) (s
 	return job.ID, err
 }
 
-// TestFaults: each fault is seen by the client as what it would be on a real
-// cluster, as often as asked for.
+// TestFaults: the client sees each fault as it would be on a real cluster, as often as
+// requested.
 func TestFaults(t *testing.T) {
 	c, client, _ := virtual(t, slurmtest.Options{})
 	count := func(name string) int {
@@ -80,7 +80,7 @@ func with(f slurmtest.Fault, times int) slurmtest.Fault {
 	return f
 }
 
-// TestLag: accounting knows of an event only some time after it.
+// TestLag: accounting has an event only some time after it.
 func TestLag(t *testing.T) {
 	c, client, clock := virtual(t, slurmtest.Options{Lag: time.Minute})
 	id, err := submit(t, client, "sleep 10", "-t5")
@@ -108,8 +108,8 @@ func TestLag(t *testing.T) {
 	}
 }
 
-// TestForgotten: the controller forgets a job MinJobAge after its end,
-// accounting does not.
+// TestForgotten: the controller forgets a job MinJobAge after its end, accounting does
+// not.
 func TestForgotten(t *testing.T) {
 	c, client, clock := virtual(t, slurmtest.Options{})
 	id, err := submit(t, client, "sleep 10", "-t5")
@@ -127,8 +127,8 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
-// TestShortOutage: a slurmd that is back before the controller misses it reports
-// how its job ended.
+// TestShortOutage: a slurmd that is back before the controller misses it reports how its
+// job ended.
 func TestShortOutage(t *testing.T) {
 	c, client, clock := virtual(t, slurmtest.Options{})
 	id, err := submit(t, client, "sleep 5\nexit 4", "-t5")
@@ -144,8 +144,8 @@ func TestShortOutage(t *testing.T) {
 	}
 }
 
-// TestPower: a node without power loses its processes at once and is noticed
-// later; a node whose slurmd alone is dead keeps them until it is back.
+// TestPower: a node without power loses its processes at once and is noticed later; a
+// node whose slurmd alone is dead keeps them until it is back.
 func TestPower(t *testing.T) {
 	for _, power := range []bool{true, false} {
 		var got []string
@@ -180,8 +180,7 @@ type signalFunc func(string, slurmtest.Target)
 
 func (f signalFunc) Signal(name string, to slurmtest.Target) { f(name, to) }
 
-// TestDeterministic: with one goroutine and a virtual clock nothing is
-// left to chance.
+// TestDeterministic: with one goroutine and a virtual clock nothing is left to chance.
 func TestDeterministic(t *testing.T) {
 	history := func() string {
 		c, client, clock := virtual(t, slurmtest.Options{Completing: time.Second})
@@ -255,7 +254,7 @@ func TestProcesses(t *testing.T) {
 	})
 }
 
-// TestProcessesOfTwo: the end of a job ends no processes of the job with the same
+// TestProcessesOfTwo: the end of a job does not end processes of the job with the same
 // number in another Slurm of this process.
 func TestProcessesOfTwo(t *testing.T) {
 	var clients []*slurm.Client
@@ -347,7 +346,7 @@ func testCancel(t *testing.T, client *slurm.Client, dir string) {
 	})
 }
 
-// named lists the jobs of a name.
+// named returns the jobs with a name.
 func named(q slurm.Queue, name string) (jobs []slurm.Job) {
 	for _, job := range q.Jobs {
 		if job.Name == name {

@@ -13,25 +13,25 @@ type Fault struct {
 	Match   func(slurm.Command) bool // nil matches
 	Times   int                      // how many commands it affects; 0 is all until it is removed
 	Done    bool                     // the command is carried out before its answer is replaced
-	// Answer replaces what the program answered; nil leaves it as it was.
+	// Answer replaces the answer of the program; nil leaves it unchanged.
 	Answer func(slurm.Output) slurm.Output
 	Err    error // the program could not be run, or did not end in time
 
 	left int
 }
 
-// Refusal is a fault: the program writes this error and fails, without doing anything.
+// Refusal is a fault: the program writes this error and fails without doing anything.
 func Refusal(program, text string) Fault {
 	return Fault{Program: program, Answer: func(slurm.Output) slurm.Output { return refusal(text) }}
 }
 
-// TimedOut is a fault: the program does not end in time. With done the command has
-// been carried out all the same.
+// TimedOut is a fault: the program does not end in time. With done the command has been
+// carried out nevertheless.
 func TimedOut(program string, done bool) Fault {
 	return Fault{Program: program, Done: done, Err: context.DeadlineExceeded}
 }
 
-// Garbage is a fault: the program succeeds and prints this.
+// Garbage is a fault: the program succeeds and prints this text.
 func Garbage(program, text string) Fault {
 	return Fault{Program: program, Done: true, Answer: func(slurm.Output) slurm.Output {
 		return slurm.Output{Stdout: []byte(text)}
@@ -46,7 +46,7 @@ func Cut(program string, bytes int) Fault {
 	}}
 }
 
-// ControllerDown is a fault: nothing that asks slurmctld succeeds.
+// ControllerDown is a fault: every call of slurmctld fails.
 func ControllerDown() Fault {
 	return Fault{
 		Match: func(cmd slurm.Command) bool { return cmd.Program != slurm.Sacct && cmd.Program != slurm.Sacctmgr },
@@ -56,7 +56,7 @@ func ControllerDown() Fault {
 	}
 }
 
-// AccountingDown is a fault: nothing that asks slurmdbd succeeds.
+// AccountingDown is a fault: every call of slurmdbd fails.
 func AccountingDown() Fault {
 	return Fault{
 		Match: func(cmd slurm.Command) bool { return cmd.Program == slurm.Sacct || cmd.Program == slurm.Sacctmgr },
@@ -66,8 +66,8 @@ func AccountingDown() Fault {
 	}
 }
 
-// Inject adds a fault; the function that it returns removes it. Of several that
-// match, the oldest is used.
+// Inject adds a fault; the function that it returns removes it. If several match, the
+// oldest is used.
 func (c *Cluster) Inject(f Fault) (remove func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,7 +81,7 @@ func (c *Cluster) Inject(f Fault) (remove func()) {
 	}
 }
 
-// faults are those that are injected, oldest first.
+// faults are the injected faults, oldest first.
 type faults []*Fault
 
 func (fs *faults) remove(fault *Fault) {
@@ -102,7 +102,7 @@ func (fs *faults) match(cmd slurm.Command) *Fault {
 	return nil
 }
 
-// replace returns the answer that takes the place of the command's own.
+// replace returns the answer that replaces the command's own.
 func (f *Fault) replace(out slurm.Output) (slurm.Output, error) {
 	if f.Err != nil {
 		return slurm.Output{}, f.Err

@@ -67,8 +67,8 @@ func (j *job) completing() bool {
 	return r != nil && r.completing && !r.released
 }
 
-// current returns the current restart, whether it runs or has ended; nil if the job
-// waits for its next restart, or ended before it.
+// current returns the current restart, whether it runs or has ended; nil if the job waits
+// for its next restart, or ended before it.
 func (j *job) current() *restart {
 	if n := len(j.restarts); n > 0 && j.restarts[n-1].number == j.restartCount {
 		return j.restarts[n-1]
@@ -76,7 +76,7 @@ func (j *job) current() *restart {
 	return nil
 }
 
-// shown is the state as squeue shows it.
+// shown returns the state as squeue shows it.
 func (j *job) shown() slurm.State {
 	if r := j.current(); r != nil && !r.released {
 		switch {
@@ -103,7 +103,7 @@ func (j *job) batchHost() string {
 	return ""
 }
 
-// endTime is when the job ended, or will end by its limit; zero if it waits.
+// endTime returns when the job ended, or will end by its limit; zero if it waits.
 func (j *job) endTime() time.Time {
 	r := j.current()
 	switch {
@@ -117,7 +117,7 @@ func (j *job) endTime() time.Time {
 	return j.ended
 }
 
-// timeLeft is how much of its limit the job has left.
+// timeLeft returns how much of its limit the job has left.
 func (j *job) timeLeft(now time.Time) time.Duration {
 	r := j.current()
 	switch {
@@ -129,7 +129,7 @@ func (j *job) timeLeft(now time.Time) time.Duration {
 	return max(j.time-r.end.Sub(r.start), 0)
 }
 
-// need is what a job takes of a node.
+// need returns what a job takes of a node.
 func (j *job) need(n *node) room {
 	takes := room{cpus: j.cpusPerNode(), memory: j.memory, gpus: j.gpus}
 	if j.exclusive {
@@ -141,7 +141,7 @@ func (j *job) need(n *node) room {
 	return takes
 }
 
-// tres is what a job takes in all, as Slurm writes it.
+// tres returns what a job takes in total, as Slurm writes it.
 func (j *job) tres(nodes int) string {
 	cpus := j.cpusPerNode() * nodes
 	text := "cpu=" + strconv.Itoa(cpus) + ",mem=" + slurm.FormatMemory(j.memory*int64(nodes)) +

@@ -44,8 +44,8 @@ type Process interface {
 // Target says which of a job's processes get a signal.
 type Target uint8
 
-// The targets that Slurm distinguishes. Steps are what srun has started: a
-// script without srun has none, and gets no signal that is sent to them.
+// The targets that Slurm distinguishes. Steps are those that srun has started: a script
+// without srun has none, and gets no signal that is sent to them.
 const (
 	Everything Target = iota
 	Steps
@@ -57,8 +57,8 @@ func (r *Restart) Exit(exit slurm.ExitCode) {
 	r.cluster.do(func() { r.cluster.controller.exited(r.restart, exit) })
 }
 
-// OutOfMemory tells the cluster that the kernel has killed a process of the
-// restart for its memory; the script may go on or exit.
+// OutOfMemory tells the cluster that the kernel has killed a process of the restart for
+// its memory; the script may continue or exit.
 func (r *Restart) OutOfMemory() {
 	r.cluster.do(func() { r.restart.oom = true })
 }

@@ -18,7 +18,7 @@ type node struct {
 // nodes are the machines of the cluster.
 type nodes []*node
 
-// named finds a node; nil if there is none.
+// named returns a node; nil if there is none.
 func (ns nodes) named(name string) *node {
 	for _, n := range ns {
 		if n.Name == name {
@@ -47,8 +47,8 @@ func (ns nodes) unusable() []string {
 	return names
 }
 
-// place chooses nodes of a partition that offer enough for a job, in their order;
-// nil if there are not as many as the job needs.
+// place chooses nodes of a partition that offer enough for a job, in their order; nil if
+// there are fewer than the job needs.
 func (ns nodes) place(p Partition, j *job, offer func(*node) room) []*node {
 	var chosen []*node
 	for _, n := range ns {
@@ -73,13 +73,12 @@ type room struct {
 	gpus   int
 }
 
-// whole is what a node has when nothing runs on it.
+// whole returns what a node has when nothing runs on it.
 func (n *node) whole() room {
 	return room{cpus: n.CPUs, memory: n.Memory, gpus: n.GPUs}
 }
 
-// usable is what a node has for jobs when nothing runs on it: nothing, if it is
-// down.
+// usable returns what a node has for jobs when nothing runs on it: nothing if it is down.
 func (n *node) usable() room {
 	if n.down || n.drain {
 		return room{cpus: -1, memory: -1}
@@ -87,12 +86,12 @@ func (n *node) usable() room {
 	return n.whole()
 }
 
-// free is what a node has left.
+// free returns what a node has left.
 func (n *node) free() room {
 	return n.left(func(*restart) bool { return true })
 }
 
-// left is what a node has beside the restarts that count.
+// left returns what a node has besides the restarts that count.
 func (n *node) left(counts func(*restart) bool) room {
 	has := n.usable()
 	for _, r := range n.restarts {
@@ -106,7 +105,7 @@ func (n *node) left(counts func(*restart) bool) room {
 	return has
 }
 
-// state is the node's state as sinfo's %T shows it.
+// state returns the node's state as sinfo's %T shows it.
 func (n *node) state() string {
 	flag := ""
 	if n.dead {

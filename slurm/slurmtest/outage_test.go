@@ -9,9 +9,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// TestRealOutages stops Slurm's daemons: what asks them fails as no information,
-// what tells them something fails as not done, and both work again afterwards.
-// A job that ended while accounting was down is in it later.
+// TestRealOutages stops Slurm's daemons: queries fail as no information, requests fail as
+// not carried out, and both work again afterwards. A job that ended while accounting was
+// down is in it later.
 func TestRealOutages(t *testing.T) {
 	r := slurmtest.UseRealAlone(t)
 	client := slurm.New(slurm.Options{Executor: r.User()})
@@ -31,7 +31,7 @@ func TestRealOutages(t *testing.T) {
 
 	for _, part := range []string{"slurmctld", "munged"} {
 		r.Stop(t, part)
-		var all sync.WaitGroup // side by side: each client tries for ten seconds
+		var all sync.WaitGroup // in parallel: each client tries for ten seconds
 		all.Go(func() {
 			if err := asks(); slurm.ClassOf(err) != slurm.Unavailable {
 				t.Errorf("without %s squeue: %v", part, err)
@@ -71,7 +71,7 @@ func TestRealOutages(t *testing.T) {
 		return err == nil && job.State == slurm.Completed
 	})
 	r.Start(t, "slurmdbd")
-	slurmtest.Eventually(t, 60*time.Second, "accounting hears of the job", func() bool {
+	slurmtest.Eventually(t, 60*time.Second, "accounting learns of the job", func() bool {
 		records, err := accounts(id)
 		return err == nil && len(records.Restarts(id)) == 1 && records.Restarts(id)[0].State == slurm.Completed
 	})

@@ -60,7 +60,7 @@ func (p *pretended) next() {
 	}
 }
 
-// run is next with the lock; done reports whether the script has ended.
+// run is next with the lock held; done reports whether the script has ended.
 func (p *pretended) run() (wait time.Duration, exit slurm.ExitCode, done bool) {
 	for len(p.lines) > 0 && !p.over {
 		words := strings.Fields(p.lines[0])
@@ -123,7 +123,7 @@ func (p *pretended) Signal(name string, to Target) {
 	}
 }
 
-// signalNumber reads TERM, -TERM or -SIGTERM.
+// signalNumber parses TERM, -TERM or -SIGTERM.
 func signalNumber(name string) int {
 	switch strings.TrimPrefix(strings.TrimPrefix(name, "-"), "SIG") {
 	case "HUP":

@@ -14,11 +14,11 @@ import (
 )
 
 // RestartVariable is the environment variable by which the processes of a restart are
-// found, where Slurm uses a cgroup: a process in a session of its own has it too.
+// found, where Slurm uses a cgroup: a process in a session of its own has it, too.
 const RestartVariable = "TORC_FAKE_RESTART"
 
-// Processes launches restarts as real processes of this machine, all on one host.
-// The cluster must be Live. Close kills what is left.
+// Processes launches restarts as real processes, all of them on this machine. The cluster
+// must be Live. Close kills what is left.
 type Processes struct {
 	mu      sync.Mutex
 	running sync.WaitGroup
@@ -33,7 +33,7 @@ func NewProcesses() *Processes {
 
 // batchScript is the running script of one restart.
 type batchScript struct {
-	key string // value of RestartVariable; others have job 1 as well
+	key string // value of RestartVariable; other clusters have a job 1 as well
 	pid int
 }
 
@@ -108,7 +108,7 @@ func (run *batchScript) start(r *Restart) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// exitOf returns how a process has ended, from the error of Wait.
+// exitOf returns how a process ended, from the error of Wait.
 func exitOf(err error) slurm.ExitCode {
 	exit, ok := err.(*exec.ExitError)
 	if !ok {
@@ -129,7 +129,7 @@ func (run *batchScript) Signal(name string, to Target) {
 	signal := syscall.Signal(signalNumber(name))
 	for _, pid := range run.pids() {
 		if to == Everything || to == BatchShell && pid == run.pid || to == Steps && pid != run.pid {
-			_ = syscall.Kill(pid, signal) // it may have ended meanwhile
+			_ = syscall.Kill(pid, signal) // it may have ended in the meantime
 		}
 	}
 }
@@ -145,7 +145,7 @@ func (run *batchScript) pids() []int {
 	for _, path := range environs {
 		environ, err := os.ReadFile(path)
 		if err != nil {
-			continue // not ours, or over
+			continue // not ours, or ended
 		}
 		for variable := range bytes.SplitSeq(environ, []byte{0}) {
 			if bytes.Equal(variable, want) {

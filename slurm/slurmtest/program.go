@@ -24,7 +24,7 @@ const (
 	socketVariable  = "TORC_FAKE_SOCKET"
 )
 
-// programs are those that Serve makes.
+// programs are those that Serve creates.
 var programs = []string{
 	slurm.Sbatch, slurm.Squeue, slurm.Sacct, slurm.Scancel, slurm.Scontrol, slurm.Sinfo, slurm.Sacctmgr, slurm.Srun,
 }
@@ -35,10 +35,9 @@ type reply struct {
 	Hangs bool // the program must not end
 }
 
-// Serve writes programs sbatch, squeue, … into a directory, which ask the cluster in
-// this process: other processes can use it by PATH or by TORC_FAKE_SBATCH and so on.
-// The programs run a test binary, whose TestMain must call Program. stop ends the
-// service.
+// Serve writes programs sbatch, squeue, … into a directory, which call the cluster in
+// this process: other processes can use it by PATH or by TORC_FAKE_SBATCH and so on. The
+// programs run a test binary, whose TestMain must call Program. stop ends the service.
 func Serve(c *Cluster, dir, binary string) (stop func(), err error) {
 	socket := filepath.Join(dir, "socket")
 	listener, err := net.Listen("unix", socket)
@@ -92,8 +91,8 @@ func (s *service) serve(conn net.Conn) {
 	_ = json.NewEncoder(conn).Encode(r) // the program may have been killed
 }
 
-// Program is for TestMain: if the binary was called as one of Slurm's programs, it
-// does what that program does and returns its exit code.
+// Program is for TestMain: if the binary was called as one of Slurm's programs, it does
+// what that program does and returns its exit code.
 func Program(getenv func(string) string, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int, called bool) {
 	program := getenv(programVariable)
 	if program == "" {

@@ -15,14 +15,14 @@ type queue struct {
 	jobs      []*job // by id
 }
 
-// add gives a job its number.
+// add gives a job its number and adds it.
 func (q *queue) add(j *job) {
 	q.lastID++
 	j.number = q.lastID
 	q.jobs = append(q.jobs, j)
 }
 
-// job finds a job that the controller has not forgotten.
+// job returns a job that the controller has not forgotten.
 func (q *queue) job(number int64) *job {
 	for _, j := range q.jobs {
 		if j.number == number && !q.forgotten(j) {
@@ -32,7 +32,7 @@ func (q *queue) job(number int64) *job {
 	return nil
 }
 
-// jobOf finds a job by the text of its id.
+// jobOf returns the job with the id in a text.
 func (q *queue) jobOf(text string) *job {
 	id, err := slurm.ParseJobID(text)
 	if err != nil {
@@ -46,7 +46,7 @@ func (q *queue) forgotten(j *job) bool {
 	return j.over() && q.clock.now.Sub(j.ended) >= q.minJobAge
 }
 
-// ids lists the jobs that were ever accepted.
+// ids lists all jobs that were ever accepted.
 func (q *queue) ids() []slurm.JobID {
 	ids := make([]slurm.JobID, len(q.jobs))
 	for i, j := range q.jobs {
@@ -78,7 +78,7 @@ func (q *queue) running(j *job) int {
 }
 
 // dependency checks afterany, afterok, afternotok, after and singleton. It returns
-// Slurm's reason why the job waits; empty if nothing keeps it.
+// Slurm's reason why the job waits; empty if it need not wait.
 func (q *queue) dependency(j *job) string {
 	for _, d := range j.dependencies {
 		if d.kind == "singleton" {

@@ -25,10 +25,10 @@ import (
 //go:embed cluster/cluster.sh
 var script []byte
 
-// cannotHere is the script's exit status on a machine that cannot have a cluster.
+// cannotHere is the script's exit status on a machine that cannot run a cluster.
 const cannotHere = 77
 
-// TB is what this package needs of a *testing.T.
+// TB is the part of testing.TB that is needed.
 type TB interface {
 	Helper()
 	Logf(format string, args ...any)
@@ -38,16 +38,16 @@ type TB interface {
 	Name() string
 }
 
-// Real is the real cluster on this machine. Its nodes n1 … n4, partitions and
-// accounts are those of the fake one. Tests share it: a test that stops or kills
-// parts that others need must have it alone (UseRealAlone).
+// Real is the real cluster on this machine. Its nodes n1 … n4, partitions and accounts
+// are those of the fake one. Tests share it: a test that stops or kills parts that others
+// need must have it alone (UseRealAlone).
 type Real struct {
 	State string // the cluster's state directory
 }
 
-// bringUp starts the cluster, or what of it is down, and returns its state directory.
-// While another process uses the cluster it starts nothing: what is down then is down
-// on purpose.
+// bringUp starts the cluster, or those parts of it that are down, and returns its state
+// directory. While another process uses the cluster it starts nothing: what is down then
+// is down on purpose.
 var bringUp = sync.OnceValues(func() (string, error) {
 	out, err := runScript("state")
 	if err != nil {
@@ -68,14 +68,14 @@ var bringUp = sync.OnceValues(func() (string, error) {
 	return state, err
 })
 
-// useLock is held by all who use the cluster, shared or alone.
+// useLock is held by everybody who uses the cluster, shared or exclusively.
 func useLock(state string) *flock.Flock { return flock.New(filepath.Join(state, "in-use")) }
 
 // turnLock is held while waiting for the other lock.
 func turnLock(state string) *flock.Flock { return flock.New(filepath.Join(state, "turn")) }
 
-// UseReal returns the real cluster, which it starts or repairs if needed. It skips
-// the test on a machine that cannot have one.
+// UseReal returns the real cluster, which it starts or repairs if needed. It skips the
+// test on a machine that cannot run one.
 func UseReal(t TB) *Real {
 	t.Helper()
 	return use(t, (*flock.Flock).TryRLockContext)
@@ -87,24 +87,24 @@ func UseRealAlone(t TB) *Real {
 	return use(t, (*flock.Flock).TryLockContext)
 }
 
-// patience is how long a test waits for others that use the cluster; it must be
-// shorter than the timeout of go test.
+// patience is how long a test waits for others that use the cluster; it must be shorter
+// than the timeout of go test.
 const patience = 8 * time.Minute
 
 func use(t TB, lock func(*flock.Flock, context.Context, time.Duration) (bool, error)) *Real {
 	t.Helper()
 	state, err := bringUp()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == cannotHere {
-		t.Skipf("no real Slurm here: %v", err)
+		t.Skipf("cannot run a real Slurm here: %v", err)
 	}
 	if err != nil {
-		t.Fatalf("bring the real Slurm up: %v", err)
+		t.Fatalf("start the real Slurm: %v", err)
 	}
 	inUse := useLock(state)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := inTurn(ctx, state, func() error { _, err := lock(inUse, ctx, lockPause); return err }); err != nil {
-		t.Fatalf("others use the real Slurm (%s is locked): %v", inUse.Path(), err)
+		t.Fatalf("others are using the real Slurm (%s is locked): %v", inUse.Path(), err)
 	}
 	t.Cleanup(func() {
 		if err := inUse.Unlock(); err != nil {
@@ -114,11 +114,11 @@ func use(t TB, lock func(*flock.Flock, context.Context, time.Duration) (bool, er
 	return &Real{State: state}
 }
 
-// lockPause is the time between two tries to get a lock.
+// lockPause is the time between two attempts to get a lock.
 const lockPause = 200 * time.Millisecond
 
-// inTurn gives tests the cluster nearly in the order in which they ask for it.
-// Otherwise a test that wants it alone could wait for ever while others share it.
+// inTurn gives tests the cluster nearly in the order in which they request it. Otherwise
+// a test that wants it exclusively could wait forever while others share it.
 func inTurn(ctx context.Context, state string, get func() error) error {
 	turn := turnLock(state)
 	if _, err := turn.TryLockContext(ctx, lockPause); err != nil {
@@ -127,7 +127,7 @@ func inTurn(ctx context.Context, state string, get func() error) error {
 	return errors.Join(get(), turn.Unlock())
 }
 
-// runScript runs a command of cluster.sh; the error contains what it wrote.
+// runScript runs a command of cluster.sh; the error contains its output.
 func runScript(args ...string) (string, error) {
 	cmd := exec.Command("bash", append([]string{"-s", "--"}, args...)...)
 	cmd.Stdin = bytes.NewReader(script)
@@ -166,12 +166,12 @@ func (x runAs) Run(ctx context.Context, cmd slurm.Command) (slurm.Output, error)
 
 func (r *Real) home() string { return filepath.Join(r.State, "home", TestUser) }
 
-// Dir makes a directory that belongs to TestUser and is removed when the test ends.
+// Dir creates a directory that belongs to TestUser and is removed when the test ends.
 func (r *Real) Dir(t TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(r.home(), "test-")
 	if err != nil {
-		t.Fatalf("make a directory for the test: %v", err)
+		t.Fatalf("create a directory for the test: %v", err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	owner, err := user.Lookup(TestUser)
@@ -181,19 +181,19 @@ func (r *Real) Dir(t TB) string {
 	uid, _ := strconv.Atoi(owner.Uid)
 	gid, _ := strconv.Atoi(owner.Gid)
 	if err := os.Chown(dir, uid, gid); err != nil {
-		t.Fatalf("give the test's directory away: %v", err)
+		t.Fatalf("change the owner of the test's directory: %v", err)
 	}
 	return dir
 }
 
-// Kill kills parts by SIGKILL: munged, mariadbd, slurmdbd, slurmctld, n1 … n4 (a
-// node's slurmd). The end of the test starts them again.
+// Kill kills parts by SIGKILL: munged, mariadbd, slurmdbd, slurmctld, n1 … n4 (a node's
+// slurmd). They are started again at the end of the test.
 func (r *Real) Kill(t TB, parts ...string) { r.part(t, "kill", parts) }
 
-// Stop stops parts. The end of the test starts them again.
+// Stop stops parts. They are started again at the end of the test.
 func (r *Real) Stop(t TB, parts ...string) { r.part(t, "stop", parts) }
 
-// Start starts parts. A node that Slurm had marked down is back by itself.
+// Start starts parts. A node that Slurm had marked as down returns by itself.
 func (r *Real) Start(t TB, parts ...string) {
 	t.Helper()
 	if _, err := runScript(append([]string{"start"}, parts...)...); err != nil {
@@ -201,12 +201,12 @@ func (r *Real) Start(t TB, parts ...string) {
 	}
 }
 
-// Hide restarts nodes so that their jobs find a folder empty, as if a file system
-// were not mounted there. The end of the test restarts them as they were.
+// Hide restarts nodes so that their jobs find a folder empty, as if a file system were
+// not mounted there. They are restarted normally at the end of the test.
 func (r *Real) Hide(t TB, folder string, nodes ...string) {
 	t.Helper()
 	r.Stop(t, nodes...)
-	t.Cleanup(func() { // before that of Stop, which starts the nodes
+	t.Cleanup(func() { // before the cleanup of Stop, which starts the nodes
 		if _, err := runScript(append([]string{"stop"}, nodes...)...); err != nil {
 			t.Logf("repair the cluster: %v", err)
 		}
@@ -235,7 +235,7 @@ func (r *Real) CanLimitMemory() bool {
 	return err == nil
 }
 
-// Eventually waits until a condition holds, and ends the test if it does not hold in
+// Eventually waits until a condition holds, and fails the test if it does not hold in
 // time.
 func Eventually(t TB, within time.Duration, what string, condition func() bool) {
 	t.Helper()

@@ -73,7 +73,7 @@ func errorCode(err error) string {
 	return ""
 }
 
-// A healthy controller that knows no such job is an answer.
+// That a healthy controller does not know a job is an answer.
 func testAbsent(t *testing.T, s *site) {
 	nobody := slurm.JobID{Number: 99_999_999}
 	if queue, err := s.user.Queue(t.Context(), slurm.QueueQuery{IDs: []slurm.JobID{nobody}}); err != nil || len(queue.Jobs) != 0 {
@@ -106,7 +106,7 @@ func testDependency(t *testing.T, s *site) {
 	})
 }
 
-// Names and comments may hold what separates columns elsewhere.
+// Names and comments may contain characters that separate columns elsewhere.
 func testNames(t *testing.T, s *site) {
 	for _, name := range []string{
 		"torc:a-name.of_64-bytes.0123456789.0123456789.0123.r12.0a1b2c3d",

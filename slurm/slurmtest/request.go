@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// request is what a batch script and the options of sbatch ask for.
+// request is what a batch script and the options of sbatch request.
 type request struct {
 	script       []byte
 	env          []string
@@ -34,7 +34,7 @@ type request struct {
 	exclusive    bool
 	requeue      bool
 	held         bool
-	begin        time.Duration // from the submission on
+	begin        time.Duration // after the submission
 	exclude      []string
 	nodeList     []string
 	dependencies []dependency
@@ -197,7 +197,7 @@ func setDependency(r *request, v string) error {
 	return nil
 }
 
-// setSignal reads [{R|B}:]<signal>[@seconds].
+// setSignal parses [{R|B}:]<signal>[@seconds].
 func setSignal(r *request, v string) error {
 	r.signalTo = Steps
 	if which, rest, ok := strings.Cut(v, ":"); ok {
@@ -218,7 +218,7 @@ func setSignal(r *request, v string) error {
 	return nil
 }
 
-// setBegin reads now+SECONDS.
+// setBegin parses now+SECONDS.
 func setBegin(r *request, v string) error {
 	seconds, err := strconv.Atoi(strings.TrimPrefix(v, "now+"))
 	if err != nil {
@@ -228,7 +228,7 @@ func setBegin(r *request, v string) error {
 	return nil
 }
 
-// parseOptions reads options; rest is the script's file and its arguments.
+// parseOptions parses options; rest is the script's file and its arguments.
 func (r *request) parseOptions(args []string) (rest []string, err error) {
 	for len(args) > 0 {
 		arg := args[0]

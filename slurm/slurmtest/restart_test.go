@@ -7,8 +7,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// eat makes a line that the fake understands one that a real shell can run: a
-// child wants more memory than the job has.
+// eat turns a line that the fake understands into one that a real shell can run: a child
+// that needs more memory than the job has.
 const eat = "out-of-memory() { head -c 300000000 /dev/zero | tail >/dev/null; }\n"
 
 func testCompleted(t *testing.T, s *site) {
@@ -41,7 +41,7 @@ func testFailed(t *testing.T, s *site) {
 	}
 }
 
-func testSignalled(t *testing.T, s *site) {
+func testSignaled(t *testing.T, s *site) {
 	id := s.submit(t, "kill -SEGV $$", "-t5")
 	if job := s.until(t, id, slurm.Failed); job.Exit != (slurm.ExitCode{Signal: 11}) {
 		t.Errorf("job: %+v", job)
@@ -61,8 +61,8 @@ func testOutOfMemory(t *testing.T, s *site) {
 	}
 }
 
-// A child is killed, the script goes on and exits with 0: Slurm says
-// OUT_OF_MEMORY all the same.
+// A child is killed, but the script continues and exits with 0: Slurm reports
+// OUT_OF_MEMORY nevertheless.
 func testOutOfMemoryHidden(t *testing.T, s *site) {
 	if s.noMemory {
 		t.Skip("this machine has no cgroup for memory")
@@ -120,7 +120,7 @@ func testCancelRunning(t *testing.T, s *site) {
 		t.Errorf("record: %+v", record)
 	}
 	if err := s.user.Cancel(t.Context(), id); err != nil {
-		t.Errorf("once more: %v", err)
+		t.Errorf("once again: %v", err)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 const (
 	TestUser       = "torctest"
 	DefaultAccount = "research"
-	LimitedAccount = "limited" // see Limits of QOS small
+	LimitedAccount = "limited" // see the limits of QOS small
 )
 
 // testUID is the uid of the fake cluster's user.
@@ -53,7 +53,7 @@ func (c *Cluster) runAs(ctx context.Context, cmd slurm.Command, user string, uid
 	return out, err
 }
 
-// answer carries a command out.
+// answer carries out a command.
 func (c *Cluster) answer(cmd slurm.Command, user string, uid int) slurm.Output {
 	switch cmd.Program {
 	case slurm.Sbatch:
@@ -86,8 +86,8 @@ func (c *Cluster) Calls() []slurm.Command {
 	return slices.Clone(c.calls)
 }
 
-// options splits arguments into options with their values, and words. Options in
-// short, which has their long names, take their value from the next argument.
+// options splits arguments into options with their values, and words. Options in short,
+// which maps them to their long names, take their value from the next argument.
 func options(args []string, short map[string]string) (named map[string]string, words []string) {
 	named = map[string]string{}
 	for i := 0; i < len(args); i++ {
@@ -105,8 +105,8 @@ func options(args []string, short map[string]string) (named map[string]string, w
 	return named, words
 }
 
-// wanted reports whether the list of an option contains a value, or the option is
-// not given.
+// wanted reports whether the list of an option contains a value, or the option is not
+// given.
 func wanted(named map[string]string, option, value string) bool {
 	list, ok := named[option]
 	return !ok || slices.Contains(strings.Split(list, ","), value)

@@ -13,18 +13,18 @@ func refusal(text string) slurm.Output {
 	return slurm.Output{Stderr: []byte(text + "\n"), ExitCode: 1}
 }
 
-// failed is the refusal of a job for a reason.
+// failed is the rejection of a job for a reason.
 func failed(text string) slurm.Output {
 	return refusal("sbatch: error: Batch job submission failed: " + text)
 }
 
-// overLimit is the refusal that names a limit.
+// overLimit is the rejection that names a limit.
 func overLimit(name string) slurm.Output {
 	return refusal("sbatch: error: " + name + "\nsbatch: error: Batch job submission failed: " +
 		"Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)")
 }
 
-// sbatch takes jobs into the queue.
+// sbatch accepts jobs into the queue.
 type sbatch struct {
 	clock      *timeline
 	queue      *queue
@@ -58,7 +58,7 @@ func (s sbatch) run(cmd slurm.Command, user string, uid int) slurm.Output {
 	case len(r.script) < 2 || string(r.script[:2]) != "#!":
 		return refusal("sbatch: error: This does not look like a batch script.  The first\nsbatch: error: line must start with #! followed by the path to an interpreter.")
 	}
-	// Arguments win over directives, so the directives go first.
+	// Arguments override directives, so the directives go first.
 	merged := fromScript
 	merged.script = r.script
 	if _, err := merged.parseOptions(append(directives(r.script), cmd.Args...)); err != nil {
@@ -100,7 +100,7 @@ func (s sbatch) accept(r request, user string, uid int) slurm.Output {
 	return slurm.Output{Stdout: fmt.Appendf(nil, "%d\n", j.number)}
 }
 
-// complete fills in defaults and checks names and the time limit; false if one is
+// complete fills in defaults and checks names and the time limit; false if one of them is
 // wrong.
 func (s sbatch) complete(r *request) (slurm.Output, bool) {
 	p, ok := s.partitions.named(r.partition)

@@ -8,8 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// scancel cancels jobs or sends them a signal. Like the real one it ignores jobs that
-// it does not find.
+// scancel cancels jobs or sends them a signal. Like the real one it ignores unknown jobs.
 func scancel(q *queue, c *controller, args []string, uid int) slurm.Output {
 	named, ids := options(args, map[string]string{"-s": "signal"})
 	for _, id := range ids {

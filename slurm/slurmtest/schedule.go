@@ -18,8 +18,8 @@ type scheduler struct {
 	controller *controller
 }
 
-// schedule starts each waiting job that can be started: higher tiers first,
-// then older jobs; a job that does not fit does not hold up those behind it.
+// schedule starts each waiting job that can be started: higher tiers first, then older
+// jobs; a job that does not fit does not delay those after it.
 func (s *scheduler) schedule() {
 	waiting := slices.DeleteFunc(slices.Clone(s.queue.jobs), func(j *job) bool { return j.state != slurm.Pending })
 	slices.SortStableFunc(waiting, func(a, b *job) int { return s.partitions.tier(b) - s.partitions.tier(a) })
@@ -42,14 +42,14 @@ func (s *scheduler) schedule() {
 	}
 }
 
-// place chooses nodes of the job's partition that offer enough; nil if there are not
-// as many as the job needs.
+// place chooses nodes of the job's partition that offer enough; nil if there are fewer
+// than the job needs.
 func (s *scheduler) place(j *job, offer func(*node) room) []*node {
 	p, _ := s.partitions.named(j.partition)
 	return s.nodes.place(p, j, offer)
 }
 
-// whyNot is Slurm's reason why a job may not start even if nodes were free.
+// whyNot returns Slurm's reason why a job may not start even if nodes were free.
 func (s *scheduler) whyNot(j *job) string {
 	switch {
 	case j.held:
@@ -69,7 +69,7 @@ func (s *scheduler) whyNot(j *job) string {
 	return ""
 }
 
-// makeRoom preempts what is in the way of a job and may be preempted by it. It
+// makeRoom preempts restarts that are in the way of a job and may be preempted by it. It
 // reports whether that will make room.
 func (s *scheduler) makeRoom(j *job) bool {
 	tier := s.partitions.tier(j)
@@ -90,7 +90,7 @@ func (s *scheduler) makeRoom(j *job) bool {
 	return nodes != nil
 }
 
-// startTime is when a job started, or may start; zero if nobody knows.
+// startTime returns when a job started, or may start; zero if that is unknown.
 func (s *scheduler) startTime(j *job) time.Time {
 	if r := j.current(); r != nil {
 		return r.start
@@ -101,8 +101,8 @@ func (s *scheduler) startTime(j *job) time.Time {
 	return j.ended
 }
 
-// estimate is when a waiting job would start if each job before it ran to its limit;
-// zero if nobody knows.
+// estimate returns when a waiting job would start if each job before it ran to its limit;
+// zero if that is unknown.
 func (s *scheduler) estimate(j *job) time.Time {
 	if s.clock.now.Before(j.eligible) {
 		return j.eligible

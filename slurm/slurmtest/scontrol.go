@@ -194,7 +194,7 @@ func (s scontrol) update(words []string, uid int) slurm.Output {
 	return slurm.Output{}
 }
 
-// order carries out a command about single jobs.
+// order carries out a command about individual jobs.
 func (s scontrol) order(command string, ids []string, uid int) slurm.Output {
 	for _, id := range ids {
 		j := s.queue.jobOf(id)

@@ -8,8 +8,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// nodeColumns are the letters of sinfo's --format that the fake knows. Each
-// node is a row of its own, as if no two were alike.
+// nodeColumns are the letters of sinfo's --format that the fake knows. Each node is a row
+// of its own, as if no two were alike.
 var nodeColumns = map[byte]struct {
 	heading string
 	value   func(Partition, *node) string

@@ -104,7 +104,7 @@ func parseColumn(spec string) (queueColumn, error) {
 	return column, nil
 }
 
-// write pads or cuts a value to the column's width.
+// write pads or truncates a value to the column's width.
 func (q queueColumn) write(out *bytes.Buffer, value string) {
 	fmt.Fprintf(out, "%-*.*s%s", q.width, q.width, value, q.suffix)
 }

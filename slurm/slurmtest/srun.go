@@ -19,7 +19,7 @@ type srun struct {
 	now   time.Time
 }
 
-// run starts a step and answers its id, or ends it.
+// run starts a step and returns its id, or ends it.
 func (s srun) run(cmd slurm.Command) slurm.Output {
 	if len(cmd.Args) == 4 && cmd.Args[0] == stepEnded {
 		return s.endStep(cmd.Args[1], cmd.Args[2], cmd.Args[3])
@@ -57,7 +57,7 @@ func (s srun) endStep(id, code, signal string) slurm.Output {
 	return slurm.Output{}
 }
 
-// srunError is the output of srun when it cannot start a step, with the exit code
+// srunError returns the output of srun when it cannot start a step, with the exit code
 // that it has for its own errors.
 func srunError(cmd slurm.Command, job, why string) slurm.Output {
 	out := refusal("srun: error: Unable to confirm allocation for job " + job + ": " + why +
@@ -72,7 +72,7 @@ func srunError(cmd slurm.Command, job, why string) slurm.Output {
 	return out
 }
 
-// jobOfStep returns the id of the job in which srun is to start a step.
+// jobOfStep returns the id of the job in which srun must start a step.
 func jobOfStep(cmd slurm.Command) string {
 	named, _ := options(cmd.Args, nil)
 	id := named["jobid"]

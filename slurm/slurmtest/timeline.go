@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// timeline is the time of the cluster and what will happen in it.
+// timeline is the time of the cluster and its future events.
 type timeline struct {
 	now     time.Time
-	timers  []timer // by time, then by order of their making
+	timers  []timer // by time, then in the order of their creation
 	made    int
 	effects []func()      // to be called without the lock, in order
-	wake    chan struct{} // tells Live that a timer was made
+	wake    chan struct{} // tells Live that a timer was created
 }
 
 // timer is something that happens at a time.
@@ -25,7 +25,7 @@ func newTimeline(now time.Time) *timeline {
 	return &timeline{now: now, wake: make(chan struct{}, 1)}
 }
 
-// after makes a timer; run is called with the lock.
+// after creates a timer; run is called with the lock held.
 func (l *timeline) after(d time.Duration, run func()) {
 	l.made++
 	t := timer{at: l.now.Add(d), made: l.made, run: run}
@@ -55,8 +55,8 @@ func (l *timeline) next() (time.Time, bool) {
 	return l.timers[0].at, true
 }
 
-// due moves the time to the first timer that is due at a time, and returns what it
-// runs; without one it moves the time there and returns nil.
+// due advances to the first timer that is due at a time, and returns what it runs.
+// Without one it advances to that time and returns nil.
 func (l *timeline) due(to time.Time) (run func()) {
 	if at, ok := l.next(); ok && !at.After(to) {
 		run, to = l.timers[0].run, at
@@ -68,7 +68,7 @@ func (l *timeline) due(to time.Time) (run func()) {
 	return run
 }
 
-// effect takes the oldest effect; nil if there is none.
+// effect removes and returns the oldest effect; nil if there is none.
 func (l *timeline) effect() func() {
 	if len(l.effects) == 0 {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestInTurn: who wants the cluster for itself gets it before those who come
-// later and would share it with those who have it.
+// TestInTurn: a test that wants the cluster exclusively gets it before later ones that
+// would share it with its present users.
 func TestInTurn(t *testing.T) {
 	state := t.TempDir()
 	first := useLock(state)
@@ -33,7 +33,7 @@ func TestInTurn(t *testing.T) {
 	}
 	alone, shared := useLock(state), useLock(state)
 	want("alone", alone.Lock, alone.Unlock)
-	Eventually(t, 10*time.Second, "somebody waits for the cluster", func() bool {
+	Eventually(t, 10*time.Second, "a test waits for the cluster", func() bool {
 		turn := turnLock(state)
 		free, err := turn.TryLock()
 		if err != nil || free {

@@ -47,7 +47,7 @@ func newList(a *cli.Factory) *cobra.Command {
 				siteView
 				Detected bool `json:"detected"`
 			}
-			here := siteconfigs.Recognise(finder.Known, finder.Host)
+			here := siteconfigs.Recognize(finder.Known, finder.Host)
 			var all []known
 			for _, s := range finder.Known {
 				all = append(all, known{viewSite(s), s == here})

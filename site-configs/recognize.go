@@ -9,8 +9,8 @@ type Host struct {
 	Cluster  string // Slurm's name of the cluster; empty if unknown
 }
 
-// Recognise returns the first site whose detection rules match the machine, nil if none.
-func Recognise(sites []*Site, host Host) *Site {
+// Recognize returns the first site whose detection rules match the machine, nil if none.
+func Recognize(sites []*Site, host Host) *Site {
 	for _, site := range sites {
 		for _, sign := range site.Detection {
 			if sign.holds(host) {
