@@ -25,10 +25,12 @@ type RegenerateRequest struct {
 	SchedulerOptions
 	DryRun     bool `json:"dry_run,omitempty"`     // only propose
 	IgnoreLive bool `json:"ignore_live,omitempty"` // allocations that are there do not count
-	// Submit also submits the workflow, whose run has begun: actions that are due request
-	// no allocations then, since the daemon requests what the jobs need. If it does so once
-	// only (no_auto_schedule), it requests what is missing for the jobs that are ready.
+	// Submit also submits the workflow: actions that are due request no allocations then,
+	// since the daemon requests what the jobs need. If it does so once only
+	// (no_auto_schedule), it requests what is missing for the jobs that are ready.
 	Submit *SubmitRequest `json:"submit,omitempty"`
+	// StartRun starts a run before the submission if jobs wait for one, like start_run.
+	StartRun bool `json:"start_run,omitempty"`
 }
 
 // Regeneration is the Slurm schedulers that jobs were given, or would be, and which of
@@ -47,6 +49,8 @@ type Regeneration struct {
 	// site charges for it, in its own unit.
 	NodeSeconds int64   `json:"node_seconds"`
 	Charge      float64 `json:"charge"`
+	// Start is the run that was started before the submission, or would be.
+	Start *RunStart `json:"start,omitempty"`
 	// SuppressedActions request no allocations any more, or would not, and Submission is
 	// what was requested of Slurm; both of a request that submits.
 	SuppressedActions []int64       `json:"suppressed_actions,omitempty"`

@@ -149,6 +149,12 @@ func TestWorkflows(t *testing.T) {
 	if !got(r.Workflows.IsUninitialized(ctx, id))(t) {
 		t.Error("it is initialized")
 	}
+	if start := got(r.Workflows.StartRun(ctx, id, &api.StartRunRequest{DryRun: true}))(t); !start.Started || start.RunID != 1 {
+		t.Errorf("proposed %+v", start)
+	}
+	if start := got(r.Workflows.StartRun(ctx, id, &api.StartRunRequest{}))(t); !start.Started || start.Ready != 1 {
+		t.Errorf("started %+v", start)
+	}
 	task := got(r.Workflows.StartInitialize(ctx, id, false))(t)
 	if got(r.Tasks.Get(ctx, task.ID))(t).WorkflowID != id {
 		t.Error("the task is of another workflow")

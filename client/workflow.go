@@ -98,13 +98,6 @@ func (c Workflows) Initialize(ctx context.Context, id int64, onlyUninitialized b
 	return c.do(ctx, http.MethodPost, path, nil, nil)
 }
 
-// InitializeAt is Initialize for the run runID. It is a conflict if another run has begun,
-// or the jobs of this one are initialized already.
-func (c Workflows) InitializeAt(ctx context.Context, id, runID int64, onlyUninitialized bool) error {
-	path := fmt.Sprintf("/workflows/%d/initialize_jobs", id) + encode(values("only_uninitialized", onlyUninitialized, "expected_run_id", runID))
-	return c.do(ctx, http.MethodPost, path, nil, nil)
-}
-
 // StartInitialize is Initialize as a background task.
 func (c Workflows) StartInitialize(ctx context.Context, id int64, onlyUninitialized bool) (*api.Task, error) {
 	path := fmt.Sprintf("/workflows/%d/initialize_jobs", id) + encode(values("only_uninitialized", onlyUninitialized, "async", true))

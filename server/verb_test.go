@@ -32,3 +32,16 @@ func TestCancellation(t *testing.T) {
 	a.send("GET", path+"cancellation", "").want(200, `"is_canceled":true`, `"not_started":0`)
 	a.send("GET", "/workflows/999/cancellation", "").want(404)
 }
+
+func TestStartRun(t *testing.T) {
+	a := newAPI(t)
+	w := a.workflow()
+	path := fmt.Sprintf("/workflows/%d/start_run", w)
+	a.send("POST", path, `{}`).want(409, "has no jobs")
+	a.must("POST", "/jobs", fmt.Sprintf(`{"workflow_id":%d,"name":"j","command":"true"}`, w))
+	a.send("POST", path, `{"dry_run":true}`).want(200, `"dry_run":true`, `"started":true`, `"run_id":1`, `"new_run":true`, `"ready":1`)
+	a.send("POST", path, `{}`).want(200, `"dry_run":false`, `"started":true`, `"run_id":1`)
+	a.send("POST", path, `{}`).want(200, `"started":false`, `"run_id":1`, "has already started")
+	a.send("POST", path, `{"dry_run":1}`).want(422)
+	a.send("POST", "/workflows/999/start_run", `{}`).want(404)
+}

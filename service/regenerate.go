@@ -24,30 +24,31 @@ type regeneration struct {
 	api.Regeneration
 }
 
-// Regenerate makes Slurm schedulers for the jobs of a workflow that have not begun and
-// gives them to the jobs, or, in a dry run, proposes them, with the allocations that are
-// missing and what these cost. A scheduler of the same shape that is there already is
-// taken instead. Slurm is asked for allocations only if the request submits the workflow.
-// All of it may be repeated: what is there already counts. Jobs that fit nowhere and options
-// that say nothing are CodeInvalid; without a site, in the request or here, it is CodeConflict.
+// Regenerate makes Slurm schedulers for the jobs of a workflow that have not started and
+// assigns them to the jobs, or, in a dry run, proposes them, with the missing allocations
+// and their cost. An existing scheduler of the same shape is used instead. Slurm is asked
+// for allocations only if the request submits the workflow; on request a run is started
+// before. The call may be repeated: what exists counts. It returns CodeInvalid for jobs that
+// fit nowhere and for invalid options, and CodeConflict without a site, in the request or
+// here, and for a workflow whose run cannot start.
 func (s *Service) Regenerate(ctx context.Context, by Caller, workflowID int64, q *api.RegenerateRequest) (api.Regeneration, error) {
 	r := &regeneration{by: by, request: q}
-	r.WorkflowID, r.DryRun, r.Schedulers, r.Warnings = workflowID, q.DryRun, []api.PlannedScheduler{}, []string{}
-	var err error
-	if r.remaining, err = s.remaining(ctx, workflowID, &q.SchedulerOptions); err != nil {
+	r.WorkflowID, r.DryRun = workflowID, q.DryRun
+	if err := r.prepare(ctx, s); err != nil {
 		return r.Regeneration, err
 	}
-	if r.PendingJobs = len(r.jobs); r.PendingJobs > 0 {
-		if err := r.generate(ctx); err != nil {
+	if q.Submit != nil && q.StartRun && r.PendingJobs > 0 {
+		start, err := s.StartRun(ctx, by, workflowID, &api.StartRunRequest{DryRun: q.DryRun})
+		if err != nil {
 			return r.Regeneration, err
 		}
-	}
-	if !q.IgnoreLive {
-		if err := r.countLive(ctx); err != nil {
-			return r.Regeneration, err
+		r.Start = &start
+		if start.Started && !q.DryRun { // jobs that had ended may run again in it
+			if err := r.prepare(ctx, s); err != nil {
+				return r.Regeneration, err
+			}
 		}
 	}
-	r.addUp()
 	if !q.DryRun {
 		if err := r.create(ctx); err != nil {
 			return r.Regeneration, err
@@ -59,9 +60,30 @@ func (s *Service) Regenerate(ctx context.Context, by Caller, workflowID int64, q
 	return r.Regeneration, nil
 }
 
+// prepare finds the jobs that have not started and plans their schedulers.
+func (r *regeneration) prepare(ctx context.Context, s *Service) (err error) {
+	r.Schedulers, r.Warnings, r.made = []api.PlannedScheduler{}, []string{}, nil
+	r.TotalAllocations, r.LiveAllocations, r.NodeSeconds, r.Charge = 0, 0, 0, 0
+	if r.remaining, err = s.remaining(ctx, r.WorkflowID, &r.request.SchedulerOptions); err != nil {
+		return err
+	}
+	if r.PendingJobs = len(r.jobs); r.PendingJobs > 0 {
+		if err := r.generate(ctx); err != nil {
+			return err
+		}
+	}
+	if !r.request.IgnoreLive {
+		if err := r.countLive(ctx); err != nil {
+			return err
+		}
+	}
+	r.addUp()
+	return nil
+}
+
 // generate plans the schedulers.
 func (r *regeneration) generate(ctx context.Context) error {
-	if err := r.prepare(ctx); err != nil {
+	if err := r.remaining.prepare(ctx); err != nil {
 		return err
 	}
 	r.SiteName, r.SiteTitle = r.site.Name, r.site.Title()

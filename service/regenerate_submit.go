@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/slurm"
@@ -40,7 +41,11 @@ func (r *regeneration) suppress(ctx context.Context) error {
 	}
 	for i := range actions {
 		x := &actions[i]
-		if x.ActionType != action.ScheduleNodes || !x.IsPending() {
+		due := x.IsPending()
+		if r.Start != nil {
+			due = slices.Contains(r.Start.DueActions, x.ID)
+		}
+		if x.ActionType != action.ScheduleNodes || !due {
 			continue
 		}
 		if !r.DryRun {

@@ -112,3 +112,58 @@ func TestRegenerateSubmitsOnce(t *testing.T) {
 		t.Errorf("no warning of what nobody requests: %+v", done)
 	}
 }
+
+// TestRegenerateStartsTheRun: one call starts a run, makes the schedulers and submits; its
+// dry run names the actions that the start would trigger.
+func TestRegenerateStartsTheRun(t *testing.T) {
+	w := newWorld(t)
+	c := w.onCluster()
+	due, err := w.store.Actions.Create(t.Context(), action.Record{
+		WorkflowID: w.id, TriggerType: action.TriggerWorkflowStart, ActionType: action.ScheduleNodes, RequiredTriggers: 1,
+		Config: json.RawMessage(`{"scheduler_type": "slurm"}`),
+	})
+	w.must(err)
+	q := &api.RegenerateRequest{DryRun: true, StartRun: true, Submit: &api.SubmitRequest{OutputDir: "/out"}}
+	w.unchanged(func() error {
+		plan, err := w.Regenerate(t.Context(), me, w.id, q)
+		if plan.Start == nil || !plan.Start.Started || plan.Start.RunID != 1 || !slices.Equal(plan.SuppressedActions, []int64{due.ID}) {
+			t.Errorf("proposed %+v", plan)
+		}
+		return err
+	})
+	q.DryRun = false
+	done, err := w.Regenerate(t.Context(), me, w.id, q)
+	w.must(err)
+	if done.Start == nil || !done.Start.Started || done.Submission == nil || c.taken != 1 || len(done.Schedulers) != 1 || !done.Schedulers[0].IsNew {
+		t.Fatalf("done %+v", done)
+	}
+	again, err := w.Regenerate(t.Context(), me, w.id, q)
+	w.must(err)
+	if again.Start == nil || again.Start.Started || c.taken != 1 || again.LiveAllocations != 1 || again.TotalAllocations != 0 {
+		t.Errorf("again: %+v", again)
+	}
+	_, err = w.Cancel(t.Context(), w.id)
+	w.must(err)
+	w.unchanged(func() error {
+		if _, err := w.Regenerate(t.Context(), me, w.id, q); workflow.CodeOf(err) != workflow.CodeConflict {
+			t.Errorf("of a canceled workflow: %v", err)
+		}
+		return nil
+	})
+}
+
+// TestRegenerateForTerminatedJobs: jobs that run again because a run starts get a scheduler.
+func TestRegenerateForTerminatedJobs(t *testing.T) {
+	w := newWorld(t)
+	w.onCluster()
+	w.runTo(workflow.Terminated)
+	at, err := w.store.Workflows.Get(t.Context(), w.id)
+	w.must(err)
+	_, err = w.store.Workflows.ResetChosen(t.Context(), w.id, []int64{w.good}, store.JobsResetOptions{RunID: at.RunID})
+	w.must(err)
+	done, err := w.Regenerate(t.Context(), me, w.id, &api.RegenerateRequest{StartRun: true, Submit: &api.SubmitRequest{OutputDir: "/out"}})
+	w.must(err)
+	if len(done.Schedulers) != 1 || len(done.Schedulers[0].JobIDs) != 2 || done.PendingJobs != 2 {
+		t.Errorf("done %+v", done)
+	}
+}

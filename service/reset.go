@@ -28,9 +28,11 @@ func (s *Service) ResetWorkflow(ctx context.Context, by Caller, workflowID int64
 	}
 	o := store.ResetOptions{RunID: expected, FailedOnly: q.FailedOnly, Force: q.Force, Initialize: q.Reinitialize, User: by.User}
 	if q.DryRun { // reading all jobs takes longer than the reset
-		if answer.CPUSeconds, err = s.resetCost(ctx, workflowID, q.FailedOnly); err != nil {
+		var g jobGraph
+		if g, err = s.graph(ctx, workflowID); err != nil {
 			return answer, err
 		}
+		answer.CPUSeconds = g.resetCost(q.FailedOnly)
 		at, answer.Jobs, err = s.Store.Workflows.ProposeReset(ctx, workflowID, o)
 	} else {
 		at, answer.Jobs, err = s.Store.Workflows.ResetAll(ctx, workflowID, o)
@@ -38,34 +40,6 @@ func (s *Service) ResetWorkflow(ctx context.Context, by Caller, workflowID int64
 	}
 	answer.RunID = at.RunID
 	return answer, err
-}
-
-// resetCost returns the most that the jobs of a reset may use.
-func (s *Service) resetCost(ctx context.Context, workflowID int64, failedOnly bool) (int64, error) {
-	g, err := s.graph(ctx, workflowID)
-	if err != nil {
-		return 0, err
-	}
-	var again []int32
-	for i, j := range g.jobs {
-		switch j.Status {
-		case workflow.Failed, workflow.Canceled, workflow.Terminated, workflow.PendingFailed:
-			again = append(again, int32(i))
-		case workflow.Disabled:
-			if !failedOnly && j.NotNeeded {
-				again = append(again, int32(i))
-			}
-		default:
-			if !failedOnly {
-				again = append(again, int32(i))
-			}
-		}
-	}
-	if failedOnly {
-		again = append(again, g.behind(again)...)
-	}
-	slices.Sort(again)
-	return g.cost(slices.Compact(again)), nil
 }
 
 // jobGraph is the jobs of a workflow by id, with their dependencies and requirements.
@@ -92,6 +66,30 @@ func (s *Service) graph(ctx context.Context, workflowID int64) (g jobGraph, err 
 // behind returns the direct and indirect dependants of jobs.
 func (g *jobGraph) behind(jobs []int32) []int32 {
 	return graph.Dependants(len(g.jobs), func(i int) []int32 { return g.places.known(g.jobs[i].DependsOn) }, jobs)
+}
+
+// resetCost returns the most that the jobs of a reset may use.
+func (g *jobGraph) resetCost(failedOnly bool) int64 {
+	var again []int32
+	for i, j := range g.jobs {
+		switch j.Status {
+		case workflow.Failed, workflow.Canceled, workflow.Terminated, workflow.PendingFailed:
+			again = append(again, int32(i))
+		case workflow.Disabled:
+			if !failedOnly && j.NotNeeded {
+				again = append(again, int32(i))
+			}
+		default:
+			if !failedOnly {
+				again = append(again, int32(i))
+			}
+		}
+	}
+	if failedOnly {
+		again = append(again, g.behind(again)...)
+	}
+	slices.Sort(again)
+	return g.cost(slices.Compact(again))
 }
 
 // cost returns the most that jobs may use.

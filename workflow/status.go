@@ -106,5 +106,15 @@ func (c *StatusCounts) Total() (n int64) {
 	return n
 }
 
+// Complete is the number of jobs that are over.
+func (c *StatusCounts) Complete() (n int64) {
+	for s, k := range c {
+		if JobStatus(s).IsComplete() {
+			n += k
+		}
+	}
+	return n
+}
+
 // Unsuccessful is how many jobs failed or were terminated.
 func (c *StatusCounts) Unsuccessful() int64 { return c[Failed] + c[Terminated] }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -9,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -25,9 +26,9 @@ actions:
   - {trigger_type: on_workflow_start, action_type: run_commands, commands: [echo action >>../ran]}
 `
 
-// runLate runs a command whose first call with a path that ends so is held up until
-// something else has been done.
-func (p *person) runLate(path string, meanwhile func(), args ...string) (stderr string) {
+// runLate runs a command whose nth call with a path that ends so is held up until something
+// else has been done.
+func (p *person) runLate(path string, nth int64, meanwhile func(), args ...string) (stderr string) {
 	p.Helper()
 	endpoint := server.EndpointPath(filepath.Join(p.dir, "home", "torc"))
 	e, err := server.ReadEndpoint(endpoint)
@@ -38,11 +39,11 @@ func (p *person) runLate(path string, meanwhile func(), args ...string) (stderr 
 	if err != nil {
 		p.Fatal(err)
 	}
-	var once sync.Once
+	var calls atomic.Int64
 	forward := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: daemon.Scheme, Host: daemon.Host})
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, path) {
-			once.Do(meanwhile)
+		if strings.HasSuffix(r.URL.Path, path) && calls.Add(1) == nth {
+			meanwhile()
 		}
 		forward.ServeHTTP(w, r)
 	}))
@@ -57,17 +58,17 @@ func (p *person) runLate(path string, meanwhile func(), args ...string) (stderr 
 	return errs.String()
 }
 
-// TestBegunMeanwhile: of two commands that begin the run of a workflow in the same
-// moment one does, and the other goes on with it.
-func TestBegunMeanwhile(t *testing.T) {
-	for _, late := range []string{"/reset_status", "/initialize_jobs"} {
-		t.Run(late, func(t *testing.T) {
+// TestStartedMeanwhile: of two commands that start the run of a workflow at the same time one
+// does, and the other continues it.
+func TestStartedMeanwhile(t *testing.T) {
+	for nth := range int64(2) { // the proposal is late, or the start
+		t.Run(fmt.Sprint("run", nth), func(t *testing.T) {
 			t.Parallel()
 			p := newPerson(t)
 			p.write("counted.yaml", counted)
 			p.run(0, "create", "counted.yaml")
-			stderr := p.runLate(late, func() { p.run(0, "run", "1") }, "run", "1")
-			if !strings.Contains(stderr, "Run 1 of workflow 1 has been begun meanwhile.") {
+			stderr := p.runLate("/start_run", nth+1, func() { p.run(0, "run", "1") }, "run", "1")
+			if !strings.Contains(stderr, "Workflow 1 has ended") {
 				t.Error(stderr)
 			}
 			p.wantRun(1)
@@ -82,7 +83,10 @@ func TestBegunMeanwhile(t *testing.T) {
 		p := newPerson(t)
 		p.write("once.yaml", once)
 		p.run(0, "create", "once.yaml")
-		p.runLate("/reset_status", func() { p.run(0, "workflows", "init", "1") }, "submit", "1")
+		stderr := p.runLate("/start_run", 2, func() { p.run(0, "workflows", "init", "1") }, "submit", "1")
+		if !strings.Contains(stderr, "Run 1 of workflow 1 was started meanwhile.") {
+			t.Error(stderr)
+		}
 		p.wantRun(1)
 	})
 	t.Run("reset", func(t *testing.T) {

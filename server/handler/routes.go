@@ -13,6 +13,7 @@ func Routes(d *Deps) []rest.Route {
 		tasks{d}.routes(),
 		workflows{d}.routes(),
 		workflowRuns{d}.routes(),
+		runStarts{d}.routes(),
 		workflowViews{d}.routes(),
 		definitions{d}.routes(),
 		jobs{d}.routes(),

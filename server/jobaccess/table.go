@@ -24,6 +24,7 @@ var scopes = map[string]Scope{
 
 	"PUT /workflows/{id}/cancel":                      Refused,
 	"GET /workflows/{id}/cancellation":                Refused,
+	"POST /workflows/{id}/start_run":                  Refused,
 	"POST /workflows/{id}/reset_status":               Refused,
 	"POST /workflows/{id}/initialize_jobs":            Refused,
 	"POST /workflows/{id}/reset_job_status":           Refused,

@@ -32,15 +32,7 @@ type Counts struct {
 func (c Counts) Total() int64 { return c.ByStatus.Total() }
 
 // Open is the number of jobs that are not complete.
-func (c Counts) Open() int64 {
-	n := c.Total()
-	for s := range c.ByStatus {
-		if workflow.JobStatus(s).IsComplete() {
-			n -= c.ByStatus[s]
-		}
-	}
-	return n
-}
+func (c Counts) Open() int64 { return c.Total() - c.ByStatus.Complete() }
 
 // Live is the number of jobs that a runner holds.
 func (c Counts) Live() int64 { return c.ByStatus[workflow.Pending] + c.ByStatus[workflow.Running] }

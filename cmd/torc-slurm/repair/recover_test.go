@@ -328,11 +328,11 @@ func TestRecoverUnderSlurm(t *testing.T) {
 	}
 	submitted := planned
 	submitted.Submission = &api.SchedulePlan{WorkflowID: 12, AutoSchedule: true, LookedAfter: true, Asked: []api.Allocation{{SlurmJobID: 812}}}
-	const regenerate = "POST /workflows/12/regenerate"
+	const regenerate, startRun = "POST /workflows/12/regenerate", "POST /workflows/12/start_run"
 	routes := quiet.With(clitest.Routes{
-		askRecover: {Body: proposal(true)}, regenerate: {Body: planned, Then: []clitest.Reply{{Body: submitted}}},
-		"GET /workflows/12":        {Body: `{"id":12,"name":"w","user":"ann","submission_directory":"$DIR"}`},
-		"GET /workflows/12/status": {Body: api.WorkflowStatus{WorkflowID: 12, TotalJobs: 3, JobsByStatus: api.JobCounts{Ready: 3}}},
+		askRecover: {Body: proposal(true)}, regenerate: {Body: submitted},
+		"GET /workflows/12": {Body: `{"id":12,"name":"w","user":"ann","submission_directory":"$DIR"}`},
+		startRun:            {Body: api.RunStart{WorkflowID: 12, RunID: 2, Reason: "run 2 has already started"}},
 	})
 	clitest.Check(t, New,
 		clitest.Case{Args: "recover 12 --dry-run --partition short --walltime 1:00:00", Routes: routes, Want: clitest.Result{
@@ -354,23 +354,21 @@ Slurm was asked for 1 allocation: 812
 				proposed,
 				live,
 				applied,
-				`POST /workflows/12/regenerate {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5}`,
 				"GET /workflows/12",
-				"GET /workflows/12/status",
-				`POST /workflows/12/regenerate {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5,"submit":{"output_dir":"$DIR/torc_output","no_auto_schedule":true,"skip_checks":true}}`,
+				startRun + ` {"dry_run":true}`,
+				`POST /workflows/12/regenerate {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5,"submit":{"output_dir":"$DIR/torc_output","no_auto_schedule":true,"skip_checks":true},"start_run":true}`,
 				`POST /events {"workflow_id":12,"timestamp":0,"data":{"category":"recovery","event_type":"recovery","result":{"oom_fixed":1,"timeout_fixed":1,"unknown_retried":0,"outside_retried":1,"other_failures":1,"jobs_to_retry":[41,42,43],"adjustments":[],"slurm":{"workflow_id":12,"pending_jobs":3,"schedulers_created":[{"name":"short_regen","account":"ours","partition":"short","walltime":"01:00:00","mem":"","nodes":1,"num_allocations":2,"job_count":2,"job_names":null,"has_dependencies":false}],"total_allocations":2,"allocations_submitted":1,"allocations_deferred":1,"live_allocations":0,"warnings":["job big waits"],"submitted":true}}}}`,
 			},
 		}},
-		clitest.Case{Args: "recover 12 -o out", Routes: routes.With(clitest.Routes{regenerate: {Body: planned, Then: []clitest.Reply{{Status: 422, Body: `{"error":{"message":"submit workflow 12: no account"}}`}}}}), Want: clitest.Result{
-			Status: cli.ExitRefused,
+		clitest.Case{Args: "recover 12 -o out", Routes: routes.With(clitest.Routes{regenerate: {Status: 422, Body: `{"error":{"message":"submit workflow 12: no account"}}`}}), Want: clitest.Result{
+			Status: cli.ExitUsage,
 			Stderr: "error: submit workflow 12: no account\n",
 			Requests: []string{
 				proposed,
 				live,
 				applied,
-				`POST /workflows/12/regenerate {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5}`,
-				"GET /workflows/12/status",
-				`POST /workflows/12/regenerate {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5,"submit":{"output_dir":"$DIR/out","skip_checks":true}}`,
+				startRun + ` {"dry_run":true}`,
+				`POST /workflows/12/regenerate {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5,"submit":{"output_dir":"$DIR/out","skip_checks":true},"start_run":true}`,
 			},
 		}},
 	)

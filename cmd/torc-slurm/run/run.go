@@ -142,7 +142,7 @@ func runNew(ctx context.Context, a *cli.Factory, loaded *spec.Result, options ru
 		return err
 	}
 	a.Note("Created workflow %d", id)
-	if err := runstart.BeginNew(ctx, a, conn, id); err != nil {
+	if err := runstart.Ensure(ctx, a, conn, id, true); err != nil { // its files were checked
 		return err
 	}
 	return work(ctx, a, conn, id, options, flags)

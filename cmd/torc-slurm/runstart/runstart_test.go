@@ -22,135 +22,78 @@ func start(a *cli.Factory) *cobra.Command {
 }
 
 const (
-	getStatus  = "GET /workflows/12/status"
-	getResults = "GET /results"
-	reset      = "POST /workflows/12/reset_status"
-	initialize = "POST /workflows/12/initialize_jobs"
-	required   = "GET /workflows/12/required_existing_files"
+	startRun = "POST /workflows/12/start_run"
+	propose  = startRun + ` {"dry_run":true}`
+	carryOut = startRun + " {}"
 )
 
-func status(run int64, n api.JobCounts) clitest.Reply {
-	return clitest.Reply{Body: api.WorkflowStatus{WorkflowID: 12, RunID: run, TotalJobs: 2, JobsByStatus: n}}
+// starts are the routes with the answers of the daemon: a proposal, and what was done.
+func starts(proposal, done api.RunStart) clitest.Routes {
+	return clitest.Routes{
+		startRun:            {Body: proposal, Then: []clitest.Reply{{Body: done}}},
+		"GET /workflows/12": {Body: `{"id":12,"name":"w","user":"ann","submission_directory":"$DIR"}`},
+	}
 }
 
-// fresh is a workflow whose jobs no run has begun with.
-var fresh = clitest.Routes{
-	getStatus: status(0, api.JobCounts{Uninitialized: 2}), getResults: {Body: `{"items":[]}`}, required: {Body: `{"files":[]}`},
-	reset: {Body: `{"id":12,"name":"w","user":"ann","run_id":1}`}, initialize: {Body: `{}`},
-	"GET /workflows/12": {Body: `{"id":12,"name":"w","user":"ann","submission_directory":"$DIR"}`},
-}
+var (
+	proposed = api.RunStart{WorkflowID: 12, DryRun: true, Started: true, RunID: 1}
+	started  = api.RunStart{WorkflowID: 12, Started: true, RunID: 1}
+	running  = api.RunStart{WorkflowID: 12, RunID: 1, Reason: "run 1 has already started"}
+)
 
 func TestEnsure(t *testing.T) {
-	conflict := clitest.Reply{Status: 409, Body: `{"error":{"message":"workflow 12 is at run 1"}}`}
-	begun := status(1, api.JobCounts{Ready: 2})
-	meanwhile := clitest.Reply{Body: status(0, api.JobCounts{Uninitialized: 2}).Body, Then: []clitest.Reply{begun}}
+	conflict := clitest.Reply{Status: 409, Body: `{"error":{"message":"workflow 12 has ended","hint":"reset it"}}`}
 	clitest.Check(t, start,
-		clitest.Case{Args: "start", Routes: clitest.Routes{getStatus: begun}, Want: clitest.Result{Requests: []string{getStatus}}},
-		clitest.Case{Args: "start", Routes: fresh, Want: clitest.Result{
-			Requests: []string{
-				getStatus,
-				required,
-				"GET /results?all_runs=true&limit=1&run_id=0&workflow_id=12",
-				"POST /workflows/12/reset_status?expected_run_id=0",
-				"POST /workflows/12/initialize_jobs?expected_run_id=1",
-			},
-		}},
-		// A run that a reset has begun, and in which nothing has run, is taken.
-		clitest.Case{Args: "start", Routes: fresh.With(clitest.Routes{getStatus: status(3, api.JobCounts{Uninitialized: 1, Completed: 1})}), Want: clitest.Result{
-			Requests: []string{
-				getStatus,
-				required,
-				"GET /results?all_runs=true&limit=1&run_id=3&workflow_id=12",
-				"POST /workflows/12/initialize_jobs?expected_run_id=3&only_uninitialized=true",
-			},
-		}},
-		// One with results needs another run.
-		clitest.Case{Args: "start", Routes: fresh.With(clitest.Routes{
-			getStatus: status(3, api.JobCounts{Uninitialized: 2}), getResults: {Body: `{"items":[{"id":1,"job_id":41,"workflow_id":12,"run_id":3}]}`},
-			reset: {Body: `{"id":12,"name":"w","user":"ann","run_id":4}`}}), Want: clitest.Result{
-			Requests: []string{
-				getStatus,
-				required,
-				"GET /results?all_runs=true&limit=1&run_id=3&workflow_id=12",
-				getStatus,
-				"POST /workflows/12/reset_status?expected_run_id=3",
-				"POST /workflows/12/initialize_jobs?expected_run_id=4",
-			},
-		}},
+		clitest.Case{Args: "start", Routes: starts(running, running), Want: clitest.Result{Requests: []string{propose}}},
+		clitest.Case{Args: "start", Routes: starts(proposed, started), Want: clitest.Result{Requests: []string{propose, carryOut}}},
+		clitest.Case{Args: "start anyway", Routes: clitest.Routes{startRun: {Body: started}}, Want: clitest.Result{Requests: []string{carryOut}}},
 		// Somebody else was faster.
-		clitest.Case{Args: "start", Routes: fresh.With(clitest.Routes{getStatus: meanwhile, reset: conflict}), Want: clitest.Result{
-			Stderr: "Run 1 of workflow 12 has been begun meanwhile.\n",
-			Requests: []string{
-				getStatus,
-				required,
-				"GET /results?all_runs=true&limit=1&run_id=0&workflow_id=12",
-				"POST /workflows/12/reset_status?expected_run_id=0",
-				getStatus,
-				getStatus,
-			},
+		clitest.Case{Args: "start", Routes: starts(proposed, running), Want: clitest.Result{
+			Stderr:   "Run 1 of workflow 12 was started meanwhile.\n",
+			Requests: []string{propose, carryOut},
 		}},
-		clitest.Case{Args: "start", Routes: fresh.With(clitest.Routes{reset: conflict}), Want: clitest.Result{
-			Status: cli.ExitRefused,
-			Stderr: "error: start workflow 12: workflow 12 is at run 1\n",
-			Requests: []string{
-				getStatus,
-				required,
-				"GET /results?all_runs=true&limit=1&run_id=0&workflow_id=12",
-				"POST /workflows/12/reset_status?expected_run_id=0",
-				getStatus,
-			},
+		clitest.Case{Args: "start", Routes: clitest.Routes{startRun: conflict}, Want: clitest.Result{
+			Status:   cli.ExitRefused,
+			Stderr:   "error: workflow 12 has ended\nhint: reset it\n",
+			Requests: []string{propose, carryOut},
+		}},
+		clitest.Case{Args: "start", Routes: clitest.Routes{startRun: {Status: 404, Body: `{"error":{"message":"there is no workflow 12"}}`}}, Want: clitest.Result{
+			Status:   3,
+			Stderr:   "error: there is no workflow 12\n",
+			Requests: []string{propose},
 		}},
 	)
 }
 
-// TestMissingInputs: nothing is begun while files are missing, which count from where the
-// workflow was submitted.
+// TestMissingInputs: nothing starts while files are missing; relative paths start at the
+// folder where the workflow was submitted.
 func TestMissingInputs(t *testing.T) {
-	missing := fresh.With(clitest.Routes{required: {Body: `{"files":[7,8,9]}`}, "GET /files": {Body: `{"items":[
-		{"id":7,"workflow_id":12,"name":"a","path":"in/a.csv"},{"id":8,"workflow_id":12,"name":"b","path":"$DIR/b.csv"},{"id":10,"workflow_id":12,"name":"d","path":"d.csv"}]}`}})
+	needs := proposed
+	needs.RequiredFiles = []string{"in/a.csv", "$DIR/b.csv"}
+	missing := starts(needs, started)
 	clitest.Check(t, start,
 		clitest.Case{Args: "start", Files: map[string]string{"in/a.csv": ""}, Routes: missing, Want: clitest.Result{
 			Status: cli.ExitRefused,
-			Stderr: `error: jobs read files that are not there: $DIR/b.csv
-hint: no job is left that would write them; paths count from the folder where the workflow was submitted
+			Stderr: `error: jobs read files that do not exist: $DIR/b.csv
+hint: no remaining job writes them; relative paths start at the folder where the workflow was submitted
 `,
-			Requests: []string{
-				getStatus,
-				required,
-				"GET /workflows/12",
-				"GET /files?workflow_id=12",
-			},
+			Requests: []string{propose, "GET /workflows/12"},
 		}},
 		clitest.Case{Args: "start", Files: map[string]string{"in/a.csv": "", "b.csv": ""}, Routes: missing, Want: clitest.Result{
-			Requests: []string{
-				getStatus,
-				required,
-				"GET /workflows/12",
-				"GET /files?workflow_id=12",
-				"GET /results?all_runs=true&limit=1&run_id=0&workflow_id=12",
-				"POST /workflows/12/reset_status?expected_run_id=0",
-				"POST /workflows/12/initialize_jobs?expected_run_id=1",
-			},
+			Requests: []string{propose, "GET /workflows/12", carryOut},
 		}},
-		clitest.Case{Args: "start anyway", Routes: missing, Want: clitest.Result{
-			Requests: []string{
-				getStatus,
-				"GET /results?all_runs=true&limit=1&run_id=0&workflow_id=12",
-				"POST /workflows/12/reset_status?expected_run_id=0",
-				"POST /workflows/12/initialize_jobs?expected_run_id=1",
-			},
-		}},
+		clitest.Case{Args: "start anyway", Routes: clitest.Routes{startRun: {Body: started}}, Want: clitest.Result{Requests: []string{carryOut}}},
 	)
 }
 
-// TestCheckInputs: of a specification those files are missing that jobs read and none writes.
+// TestCheckInputs: files of a specification are missing if jobs read them and none writes them.
 func TestCheckInputs(t *testing.T) {
 	a := &cli.Factory{Environment: cli.Environment{Dir: t.TempDir()}}
 	d := &workflow.Definition{
 		Files: []workflow.FileDefinition{{Path: "read"}, {Path: "written"}, {Path: "both"}, {Path: "."}},
 		Jobs:  []workflow.JobDefinition{{InputFiles: []int32{0, 2, 3}, OutputFiles: []int32{1}}, {InputFiles: []int32{1}, OutputFiles: []int32{2}}},
 	}
-	if message, _ := cli.ErrorText(CheckInputs(a, d)); message != "jobs read files that are not there: read" {
+	if message, _ := cli.ErrorText(CheckInputs(a, d)); message != "jobs read files that do not exist: read" {
 		t.Error(message)
 	}
 	d = &workflow.Definition{Jobs: []workflow.JobDefinition{{}}}
@@ -158,7 +101,7 @@ func TestCheckInputs(t *testing.T) {
 		d.Files = append(d.Files, workflow.FileDefinition{Path: fmt.Sprint("f", i)})
 		d.Jobs[0].InputFiles = append(d.Jobs[0].InputFiles, i)
 	}
-	if message, _ := cli.ErrorText(CheckInputs(a, d)); message != "jobs read files that are not there: f0, f1, f2, f3, f4, f5, f6, f7, f8, f9 and 2 more" {
+	if message, _ := cli.ErrorText(CheckInputs(a, d)); message != "jobs read files that do not exist: f0, f1, f2, f3, f4, f5, f6, f7, f8, f9 and 2 more" {
 		t.Error(message)
 	}
 }

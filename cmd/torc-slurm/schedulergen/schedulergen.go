@@ -87,37 +87,36 @@ type Regeneration struct {
 	plan       *api.SchedulePlan // of --submit
 }
 
-// Regenerate has the daemon make the schedulers, unless it is a dry run, and with --submit
-// begin the run and ask for allocations.
+// Regenerate has the daemon create the schedulers, unless it is a dry run, and with --submit
+// start a run, if jobs wait for one, and request allocations.
 func Regenerate(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, flags *RegenerateFlags) (*Regeneration, error) {
 	request, siteErr, err := flags.request(ctx, a)
 	if err != nil {
 		return nil, err
+	}
+	if flags.Submit && !flags.DryRun {
+		if err := flags.addSubmission(ctx, a, c, id, request); err != nil {
+			return nil, err
+		}
 	}
 	answer, err := c.Workflows.Regenerate(ctx, id, request)
 	if err != nil {
 		return nil, Refusal(err, siteErr)
 	}
 	r := &Regeneration{flags: flags, workflowID: id}
-	if r.take(answer); flags.Submit && !flags.DryRun && r.pending > 0 {
-		return r, r.submit(ctx, a, c, request)
-	}
-	return r, nil
+	r.take(answer)
+	return r, r.checkSubmission(a)
 }
 
-// take notes what the daemon has answered.
+// take stores the daemon's answer.
 func (r *Regeneration) take(answer *api.Regeneration) {
-	isNew := make(map[int64]bool) // by an earlier answer
-	for _, p := range r.schedulers {
-		isNew[cli.OrZero(p.ID)] = p.IsNew
-	}
 	r.profile, r.title, r.pending, r.live = answer.SiteName, answer.SiteTitle, answer.PendingJobs, answer.LiveAllocations
-	r.warnings, r.plan, r.schedulers = answer.Warnings, answer.Submission, nil
+	r.warnings, r.plan = answer.Warnings, answer.Submission
 	for _, p := range answer.Schedulers {
 		r.schedulers = append(r.schedulers, plannedScheduler{
 			ID: p.ID, Name: p.Name, Account: p.Account, Partition: p.Partition, Walltime: p.Walltime, Mem: p.Mem, Nodes: p.Nodes,
 			NumAllocations: p.NumAllocations, JobCount: len(p.JobIDs), JobNames: p.JobNames, HasDependencies: p.HasDependencies,
-			IsNew: p.IsNew || isNew[cli.OrZero(p.ID)],
+			IsNew: p.IsNew,
 		})
 	}
 }
@@ -147,31 +146,33 @@ func Refusal(err, siteErr error) error {
 		return err
 	case refusal.Status == http.StatusConflict && siteErr != nil:
 		return siteErr
-	case refusal.Status == http.StatusUnprocessableEntity:
+	case refusal.Status == http.StatusUnprocessableEntity && refusal.Detail.Error != api.KindUnfit:
 		return &cli.ExitError{Status: cli.ExitUsage, Err: err}
 	}
 	return err
 }
 
-// submit begins the run, once the files that jobs read are there, and has the daemon ask
-// for what the jobs need. What actions would ask for besides is not asked for.
-func (r *Regeneration) submit(ctx context.Context, a *cli.Factory, c *cli.Connection, request *api.RegenerateRequest) error {
-	dir, err := r.flags.DirOf(ctx, a, c, r.workflowID)
+// addSubmission adds what --submit requests, once the files that jobs read exist: that a run
+// starts, and that the daemon requests what the jobs need, instead of actions.
+func (f *RegenerateFlags) addSubmission(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, q *api.RegenerateRequest) error {
+	dir, err := f.DirOf(ctx, a, c, id)
 	if err != nil {
 		return err
 	}
-	if err := runstart.Ensure(ctx, a, c, r.workflowID, false); err != nil {
+	if _, err := runstart.Check(ctx, a, c, id); err != nil {
 		return err
 	}
-	request.Submit = &api.SubmitRequest{OutputDir: dir, MaxParallelJobs: r.flags.MaxParallel, Account: r.flags.account, SkipChecks: r.flags.SkipChecks}
-	if r.flags.Once {
-		request.Submit.NoAutoSchedule = new(true)
+	q.StartRun = true
+	q.Submit = &api.SubmitRequest{OutputDir: dir, MaxParallelJobs: f.MaxParallel, Account: f.account, SkipChecks: f.SkipChecks}
+	if f.Once {
+		q.Submit.NoAutoSchedule = new(true)
 	}
-	answer, err := c.Workflows.Regenerate(ctx, r.workflowID, request)
-	if err != nil {
-		return err
-	}
-	if r.take(answer); r.plan == nil { // all jobs have begun meanwhile
+	return nil
+}
+
+// checkSubmission returns an error if jobs were submitted and no allocation will come of it.
+func (r *Regeneration) checkSubmission(a *cli.Factory) error {
+	if r.plan == nil {
 		return nil
 	}
 	allocate.NoteFitness(a, r.plan)

@@ -1,7 +1,6 @@
 package slurmcmd
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -16,7 +15,8 @@ const (
 
 	listSchedulers = "GET /slurm_schedulers"
 	askSchedulers  = listSchedulers + "?workflow_id=12"
-	getStatus      = "GET /workflows/12/status"
+	startRun       = "POST /workflows/12/start_run"
+	propose        = startRun + ` {"dry_run":true}`
 	getActions     = "GET /workflows/12/actions"
 	getWorkflow    = "GET /workflows/12"
 )
@@ -98,7 +98,7 @@ Total: 2 Slurm schedulers
 // ready answers about workflow 12, which has begun.
 var ready = clitest.Routes{
 	getWorkflow:    {Body: `{"id":12,"name":"w","user":"ann","submission_directory":"$DIR","timestamp":"2026-03-14T08:00:00Z"}`},
-	getStatus:      {Body: api.WorkflowStatus{WorkflowID: 12, RunID: 1, TotalJobs: 2, JobsByStatus: api.JobCounts{Ready: 2}}},
+	startRun:       {Body: api.RunStart{WorkflowID: 12, RunID: 1, Reason: "run 1 has already started"}},
 	getActions:     {Body: `[]`},
 	listSchedulers: {Body: `{"items":[` + scheduler3 + "," + scheduler4 + `]}`},
 }
@@ -115,7 +115,7 @@ func TestSchedule(t *testing.T) {
 			Requests: []string{
 				askSchedulers,
 				getWorkflow,
-				getStatus,
+				propose,
 				getActions,
 				`POST /workflows/12/allocations {"scheduler_config_id":4,"count":2,"output_dir":"$DIR/torc_output"}`,
 			},
@@ -124,7 +124,7 @@ func TestSchedule(t *testing.T) {
 			Stdout: "Successfully running 2 Slurm jobs: 812, 813\n",
 			Requests: []string{
 				askSchedulers,
-				getStatus,
+				propose,
 				getActions,
 				`POST /workflows/12/allocations {"scheduler_config_id":3,"count":2,"output_dir":"$DIR/out","max_parallel_jobs":5,"start_one_worker_per_node":true,"skip_checks":true}`,
 			},
@@ -141,7 +141,7 @@ Scheduler ID: `,
 			Requests: []string{
 				askSchedulers,
 				getWorkflow,
-				getStatus,
+				propose,
 				getActions,
 				`POST /workflows/12/allocations {"scheduler_config_id":4,"count":2,"output_dir":"$DIR/torc_output"}`,
 			},
@@ -184,7 +184,7 @@ error: interrupted
 			Requests: []string{
 				askSchedulers,
 				getWorkflow,
-				getStatus,
+				propose,
 				getActions,
 				`POST /workflows/12/allocations {"scheduler_config_id":4,"count":3,"output_dir":"$DIR/torc_output"}`,
 			},
@@ -195,7 +195,7 @@ error: interrupted
 			Requests: []string{
 				askSchedulers,
 				getWorkflow,
-				getStatus,
+				propose,
 				getActions,
 				`POST /workflows/12/allocations {"scheduler_config_id":4,"count":3,"output_dir":"$DIR/torc_output"}`,
 			},
@@ -217,7 +217,7 @@ func TestScheduleDemand(t *testing.T) {
 			Stderr: "2 jobs: one allocation of debug\n",
 			Requests: []string{
 				getWorkflow,
-				getStatus,
+				propose,
 				getActions,
 				`POST /workflows/12/plan {"output_dir":"$DIR/torc_output","partition":"debug","auto_schedule":{},"no_auto_schedule":false}`,
 				`POST /workflows/12/submit {"output_dir":"$DIR/torc_output","partition":"debug","auto_schedule":{},"no_auto_schedule":false}`,
@@ -228,7 +228,7 @@ func TestScheduleDemand(t *testing.T) {
 			Status: cli.ExitRefused,
 			Stderr: "error: plan allocations of workflow 12: there is no Slurm\n",
 			Requests: []string{
-				getStatus,
+				propose,
 				getActions,
 				`POST /workflows/12/plan {"output_dir":"$DIR/out","auto_schedule":{},"no_auto_schedule":false}`,
 			},
@@ -248,15 +248,14 @@ func TestRegenerate(t *testing.T) {
 		},
 	}
 	routes := ready.With(clitest.Routes{regenerate: {Body: made}})
-	// submitted are the routes with an answer to the request that submits.
 	submitted := func(plan api.SchedulePlan, warnings ...string) clitest.Routes {
 		answer := made
-		answer.Submission, answer.Warnings, answer.Schedulers = &plan, warnings, slices.Clone(made.Schedulers)
-		answer.Schedulers[0].IsNew = false // the first request has created it
-		return ready.With(clitest.Routes{regenerate: {Body: made, Then: []clitest.Reply{{Body: answer}}}})
+		answer.Submission, answer.Warnings = &plan, warnings
+		return ready.With(clitest.Routes{regenerate: {Body: answer}})
 	}
 	const rejected = "no such account"
-	const once = `POST /workflows/12/regenerate {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5,"submit":{"output_dir":"$DIR/out","no_auto_schedule":true}}`
+	const submitting = `POST /workflows/12/regenerate {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5,"submit":{"output_dir":"$DIR/torc_output"},"start_run":true}`
+	const once = `POST /workflows/12/regenerate {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5,"submit":{"output_dir":"$DIR/out","no_auto_schedule":true},"start_run":true}`
 	clitest.Check(t, New,
 		wrong("slurm regenerate 12 --walltime 0", `--walltime "0" is not a time limit for sbatch, such as 04:00:00 or 2-12:00:00`),
 		wrong("slurm regenerate 12 --group-by size", "--group-by size: it is partition or resource-requirements"),
@@ -349,10 +348,9 @@ debug_2 (there already): 1 job for 02:00:00 in partition debug; 1 allocation is 
 Slurm is asked for nothing now; the daemon asks as soon as ready jobs have no place.
 `,
 			Requests: []string{
-				plainly,
 				getWorkflow,
-				getStatus,
-				`POST /workflows/12/regenerate {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5,"submit":{"output_dir":"$DIR/torc_output"}}`,
+				propose,
+				submitting,
 			},
 		}},
 		// With --no-auto-schedule the daemon requests once, and says what it did not request.
@@ -368,7 +366,7 @@ Warning: a quota
 Warning: nothing asks for the 1 allocation of debug_2
 Slurm was asked for 2 allocations: 812, 813
 `,
-				Requests: []string{plainly, getStatus, once},
+				Requests: []string{propose, once},
 			},
 		},
 		clitest.Case{
@@ -378,12 +376,12 @@ Slurm was asked for 2 allocations: 812, 813
 			Want: clitest.Result{
 				Status:   cli.ExitFailed,
 				Stderr:   "error: ask Slurm for allocations of workflow 12: no such account\n",
-				Requests: []string{plainly, getStatus, once},
+				Requests: []string{propose, once},
 			},
 		},
 		clitest.Case{Args: "slurm regenerate 12 --submit", Routes: ready.With(clitest.Routes{regenerate: {Body: api.Regeneration{WorkflowID: 12}}}), Want: clitest.Result{
 			Stdout:   "Workflow 12 has no job that a scheduler could be made for.\n",
-			Requests: []string{plainly},
+			Requests: []string{getWorkflow, propose, submitting},
 		}},
 	)
 }

@@ -128,7 +128,7 @@ func submitNew(ctx context.Context, a *cli.Factory, path string, flags *submitFl
 		return err
 	}
 	a.Note("Created workflow %d", id)
-	if err := runstart.BeginNew(ctx, a, c, id); err != nil {
+	if err := runstart.Ensure(ctx, a, c, id, true); err != nil { // its files were checked
 		return err
 	}
 	return allocate.Submit(ctx, a, c, id, flags.request(dir))

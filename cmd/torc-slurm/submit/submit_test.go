@@ -12,7 +12,9 @@ import (
 
 const (
 	getWorkflow = "GET /workflows/12"
-	getStatus   = "GET /workflows/12/status"
+	startRun    = "POST /workflows/12/start_run"
+	propose     = startRun + ` {"dry_run":true}`
+	carryOut    = startRun + " {}"
 	getActions  = "GET /workflows/12/actions"
 	postSubmit  = "POST /workflows/12/submit"
 
@@ -32,13 +34,12 @@ var withSbatch = []string{"TORC_FAKE_SBATCH=$DIR/sbatch"}
 // twelve answers about workflow 12, in its first run, whose jobs are ready.
 var twelve = clitest.Routes{
 	getWorkflow: {Body: `{"id":12,"name":"w","user":"ann","run_id":1,"submission_directory":"$DIR"}`},
-	getStatus:   {Body: api.WorkflowStatus{WorkflowID: 12, RunID: 1, TotalJobs: 2, JobsByStatus: api.JobCounts{Ready: 2}}},
+	startRun:    {Body: api.RunStart{WorkflowID: 12, RunID: 1, Reason: "run 1 has already started"}},
 	getActions:  {Body: `[]`},
 	postSubmit:  {Body: api.SchedulePlan{WorkflowID: 12, AutoSchedule: true, LookedAfter: true, Asked: []api.Allocation{{SlurmJobID: 812}}}},
 }
 
 func TestSubmitRejects(t *testing.T) {
-	status := func(s api.WorkflowStatus) clitest.Routes { return twelve.With(clitest.Routes{getStatus: {Body: s}}) }
 	clitest.Check(t, New,
 		// Without Slurm nothing is made, unless the server is another one.
 		clitest.Case{Args: "submit 12", Want: clitest.Result{
@@ -53,25 +54,14 @@ func TestSubmitRejects(t *testing.T) {
 hint: choose another one with --output-dir
 `,
 		}},
-		clitest.Case{Args: "submit 12", Files: slurm, Environ: withSbatch, Routes: status(api.WorkflowStatus{WorkflowID: 12, IsCanceled: true}), Want: clitest.Result{
-			Status: cli.ExitRefused,
-			Stderr: "error: workflow 12 is canceled\n" +
-				"hint: `torc-slurm reset --failed-only 12` makes it runnable again\n",
-			Requests: []string{getWorkflow, getStatus},
-		}},
-		clitest.Case{Args: "submit 12 -m 1", Files: slurm, Environ: withSbatch, Routes: status(api.WorkflowStatus{WorkflowID: 12}), Want: clitest.Result{
-			Status:   cli.ExitRefused,
-			Stderr:   "error: workflow 12 has no jobs\n",
-			Requests: []string{getWorkflow, getStatus},
-		}},
 		clitest.Case{
-			Args: "submit 12 -m 2", Files: slurm, Environ: withSbatch, Want: clitest.Result{
-				Status: cli.ExitRefused,
-				Stderr: "error: workflow 12 has ended\n" +
-					"hint: `torc-slurm reset 12` makes it runnable again\n",
-				Requests: []string{getWorkflow, getStatus},
+			Args: "submit 12", Files: slurm, Environ: withSbatch,
+			Routes: twelve.With(clitest.Routes{startRun: {Status: 409, Body: "{\"error\":{\"message\":\"workflow 12 has ended\",\"hint\":\"`torc-slurm reset 12` makes it runnable again\"}}"}}),
+			Want: clitest.Result{
+				Status:   cli.ExitRefused,
+				Stderr:   "error: workflow 12 has ended\nhint: `torc-slurm reset 12` makes it runnable again\n",
+				Requests: []string{getWorkflow, propose, carryOut},
 			},
-			Routes: status(api.WorkflowStatus{WorkflowID: 12, TotalJobs: 2, JobsByStatus: api.JobCounts{Completed: 1, Failed: 1}}),
 		},
 		clitest.Case{
 			Args: "submit 12 -m 3", Files: slurm, Environ: withSbatch, Want: clitest.Result{
@@ -90,7 +80,7 @@ hint: work on a host that has it, or make it again
 					"hint: correct account, partition or Slurm scheduler and submit again, `torc-slurm submit 12`; until then the daemon tries now and then, `torc-slurm cancel 12` ends that\n",
 				Requests: []string{
 					getWorkflow,
-					getStatus,
+					propose,
 					getWorkflow,
 					`POST /workflows/12/submit {"output_dir":"$DIR/torc_output","max_parallel_jobs":4,"no_auto_schedule":false}`,
 					getActions,
@@ -107,7 +97,7 @@ func TestSubmit(t *testing.T) {
 			Stdout: submitted,
 			Requests: []string{
 				getWorkflow,
-				getStatus,
+				propose,
 				getWorkflow,
 				`POST /workflows/12/submit {"output_dir":"$DIR/torc_output","no_auto_schedule":false}`,
 				getActions,
@@ -118,7 +108,7 @@ func TestSubmit(t *testing.T) {
 			Files: slurm, Environ: append(withSbatch, "SBATCH_QOS=low"), Routes: twelve, Want: clitest.Result{
 				Stdout: submitted,
 				Requests: []string{
-					getStatus,
+					propose,
 					getWorkflow,
 					`POST /workflows/12/submit {"output_dir":"$DIR/out","max_parallel_jobs":3,"account":"ours","partition":"short","qos":"high","no_auto_schedule":true,"skip_checks":true}`,
 					getActions,
@@ -129,7 +119,7 @@ func TestSubmit(t *testing.T) {
 		clitest.Case{Args: "submit 12 -o out", Environ: []string{"TORC_API_URL=http://elsewhere"}, Routes: twelve, Want: clitest.Result{
 			Stdout: submitted,
 			Requests: []string{
-				getStatus,
+				propose,
 				getWorkflow,
 				`POST /workflows/12/submit {"output_dir":"$DIR/out","no_auto_schedule":false}`,
 				getActions,
@@ -142,8 +132,7 @@ func TestSubmit(t *testing.T) {
 // files are missing that its jobs read.
 func TestSubmitNew(t *testing.T) {
 	routes := twelve.With(clitest.Routes{
-		"GET /results": {Body: `{"items":[]}`}, "POST /workflows/12/reset_status": {Body: `{"id":12,"name":"w","user":"ann","run_id":1}`},
-		"POST /workflows/12/initialize_jobs": {Body: `{}`}, "POST /workflows/definition": {Body: `{"workflow_id":12}`},
+		startRun: {Body: api.RunStart{WorkflowID: 12, Started: true, RunID: 1}}, "POST /workflows/definition": {Body: `{"workflow_id":12}`},
 	})
 	got := clitest.Run(t, New, clitest.Case{Args: "submit $DIR/w.yaml", Files: map[string]string{"sbatch": "#!/bin/sh", "w.yaml": oneJob}, Environ: withSbatch, Routes: routes})
 	var requests []string
@@ -151,8 +140,7 @@ func TestSubmitNew(t *testing.T) {
 		requests = append(requests, strings.Fields(r)[0]+" "+strings.Fields(r)[1])
 	}
 	want := []string{
-		"POST /workflows/definition", "GET /results?all_runs=true&limit=1&run_id=0&workflow_id=12", "POST /workflows/12/reset_status?expected_run_id=0",
-		"POST /workflows/12/initialize_jobs?expected_run_id=1", postSubmit, getActions,
+		"POST /workflows/definition", startRun, postSubmit, getActions,
 	}
 	if got.Status != 0 || got.Stderr != "Created workflow 12\n" || got.Stdout != submitted || !slices.Equal(requests, want) {
 		t.Errorf("%+v", got)
@@ -161,8 +149,8 @@ func TestSubmitNew(t *testing.T) {
 	clitest.Check(t, New,
 		clitest.Case{Args: "submit $DIR/w.yaml", Files: map[string]string{"sbatch": "#!/bin/sh", "w.yaml": reads}, Environ: withSbatch, Want: clitest.Result{
 			Status: cli.ExitRefused,
-			Stderr: `error: jobs read files that are not there: in.csv
-hint: no job is left that would write them; paths count from the folder where the workflow was submitted
+			Stderr: `error: jobs read files that do not exist: in.csv
+hint: no remaining job writes them; relative paths start at the folder where the workflow was submitted
 `,
 		}},
 		clitest.Case{Args: "submit -", Stdin: "name: 3\n", Files: slurm, Environ: withSbatch, Want: clitest.Result{
@@ -210,7 +198,7 @@ Will submit later:
 			Stderr: question,
 			Requests: []string{
 				getWorkflow,
-				getStatus,
+				propose,
 				getWorkflow,
 				getActions,
 				`POST /workflows/12/submit {"output_dir":"$DIR/torc_output","no_auto_schedule":false}`,
@@ -222,7 +210,7 @@ Will submit later:
 			Stderr: question + question + "Nothing was done.\n",
 			Requests: []string{
 				getWorkflow,
-				getStatus,
+				propose,
 				getWorkflow,
 				getActions,
 				`PUT /workflows/12/actions/3 {"num_allocations":5}`,
@@ -234,7 +222,7 @@ Will submit later:
 			Stderr: question + question + "\nNothing was done.\n",
 			Requests: []string{
 				getWorkflow,
-				getStatus,
+				propose,
 				getWorkflow,
 				getActions,
 				`PUT /workflows/12/actions/3 {"num_allocations":5}`,
@@ -247,7 +235,7 @@ Will submit later:
 			Stderr: question + question,
 			Requests: []string{
 				getWorkflow,
-				getStatus,
+				propose,
 				getWorkflow,
 				getActions,
 				"POST /workflows/12/actions/3/claim {}",
@@ -258,18 +246,18 @@ Will submit later:
 		}},
 		clitest.Case{Args: "submit 12", Stdin: "\nd x\nd 3x\nn 3\nn 3 -1\nn 3 5x\nd 4\nwhat\nc\n", Terminal: 60, Files: slurm, Environ: withSbatch, Routes: again, Want: clitest.Result{
 			Stderr:   question + question + "\"x\" is no id\n" + question + "\"3x\" is no id\n" + question + "that is none of the commands\n" + question + "n takes the id of an action and a number\n" + question + "n takes the id of an action and a number\n" + question + "no action 4 submits now\n" + question + "that is none of the commands\n" + question + "Nothing was done.\n",
-			Requests: []string{getWorkflow, getStatus, getWorkflow, getActions},
+			Requests: []string{getWorkflow, propose, getWorkflow, getActions},
 		}},
 		clitest.Case{Args: "submit 12", Interrupt: "[c]ancel: ", Terminal: 60, Files: slurm, Environ: withSbatch, Routes: again, Want: clitest.Result{
 			Status:   cli.ExitInterrupted,
 			Stderr:   question + "\nerror: interrupted\n",
-			Requests: []string{getWorkflow, getStatus, getWorkflow, getActions},
+			Requests: []string{getWorkflow, propose, getWorkflow, getActions},
 		}},
 		clitest.Case{Args: "submit 12 --no-prompts", Terminal: 60, Files: slurm, Environ: withSbatch, Routes: again, Want: clitest.Result{
 			Stdout: submitted,
 			Requests: []string{
 				getWorkflow,
-				getStatus,
+				propose,
 				getWorkflow,
 				`POST /workflows/12/submit {"output_dir":"$DIR/torc_output","no_auto_schedule":false}`,
 				getActions,
