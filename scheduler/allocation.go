@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/scheduler/forecast"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
@@ -46,9 +47,12 @@ type Allocation struct {
 	// Requeued says that Slurm has requeued a pending one, which then waits longer than
 	// the others.
 	Requeued bool
-	Widened  bool      // it may also start in another partition
-	Reason   string    // why Slurm does not start it yet, as Slurm names it
+	Widened  bool   // it may also start in another partition
+	Reason   string // why Slurm does not start it yet, as Slurm names it
+	Place    forecast.Place
 	Eligible time.Time // of a pending one: the earliest start; zero: now
+	Expected time.Time // of a pending one: when Slurm expects to start it; zero if it does not say
+	Started  time.Time // of an active one
 	End      time.Time // of an active one: when its time limit is reached; zero: never
 	Hosts    []string  // of an active one
 	Running  []Running // of an active one
@@ -107,8 +111,8 @@ func (a *Allocation) room(now time.Time, m placement.Margins) room {
 	}
 	r := newRoom(a.Shape.Nodes, a.Shape.Node, usable, whole)
 	for _, j := range slices.SortedStableFunc(slices.Values(a.Running), compareRunning) {
-		left := int64(remaining(j.Until.Sub(now)) / time.Second)
-		r.take(load{each: j.Each, nodes: max(j.Nodes, 1), seconds: max(min(left, r.seconds), 1)}, j.Count)
+		left := max(min(int64(remaining(j.Until.Sub(now))/time.Second), r.seconds), 1)
+		r.take(load{each: j.Each, nodes: max(j.Nodes, 1), seconds: left}, j.Count)
 	}
 	return r
 }

@@ -25,8 +25,11 @@ type Demand struct {
 	// Awaited are the ready ones for which a schedule_nodes action requests allocations as
 	// soon as its other jobs are ready too.
 	Awaited int64
-	Since   time.Time // since when the oldest of Ready has waited
-	Next    time.Time // when the first delayed one becomes ready; zero if none is
+	// LikelySeconds is how long a job is expected to run, by those that have finished; 0: as long
+	// as its runtime says. It may run until then.
+	LikelySeconds int64
+	Since         time.Time // since when the oldest of Ready has waited
+	Next          time.Time // when the first delayed one becomes ready; zero if none is
 }
 
 // seconds returns how long a job is planned to run: at least one second, also without a
@@ -39,7 +42,10 @@ func (d *Demand) each() Resources {
 	return Resources{CPUs: d.CPUs, MemoryBytes: d.MemoryBytes, GPUs: d.GPUs}
 }
 
-func (d *Demand) load() load { return load{each: d.each(), nodes: d.nodes(), seconds: d.seconds()} }
+func (d *Demand) load() load {
+	limit := d.seconds()
+	return load{each: d.each(), nodes: d.nodes(), seconds: min(cmp.Or(d.LikelySeconds, limit), limit), limit: limit}
+}
 
 func (d *Demand) nodes() int64 { return max(d.Nodes, 1) }
 

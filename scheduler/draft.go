@@ -38,25 +38,73 @@ func (f *draft) jobs() (n int64) {
 	return n
 }
 
-// newDraft opens an allocation for jobs of the demand, which must fit the pool.
-func newDraft(p *Pool, d *Demand, work time.Duration, set *Settings) *draft {
+// draft opens an allocation of a variant for jobs of the demand, which must fit the pool. It
+// returns nil if no job in it would end by the time of the variant.
+func (p *planner) draft(pool *Pool, d *Demand, v *variant) *draft {
 	s := Shape{
-		Pool: p.Name, SchedulerID: p.SchedulerID, Nodes: p.nodes(d), Node: p.asks(d), WholeNodes: !p.Shared,
-		Walltime: p.walltime(d.seconds(), work, set), Labels: p.Labels, Together: d.nodes() > 1, Serialize: p.Serialize,
+		Pool: pool.Name, SchedulerID: pool.SchedulerID, Nodes: max(pool.nodes(d), v.nodes), Node: pool.asks(d), WholeNodes: !pool.Shared,
+		Labels: pool.Labels, Together: d.nodes() > 1, Serialize: pool.Serialize,
 	}
-	return &draft{pool: p, shape: s, room: newRoom(s.Nodes, s.Node, set.Margins.Usable(s.Walltime), placement.WholeRuntime(s.Walltime, s.Walltime))}
+	work := v.by
+	if v.vacancies != nil {
+		work = p.workIn(&s, pool, d, v)
+		if int64(work/time.Second) < d.load().seconds {
+			return nil
+		}
+	}
+	s.Walltime = pool.walltime(d.load(), work, &p.set)
+	f := &draft{pool: pool, shape: s, room: roomOf(&s, &p.set)}
+	if v.vacancies != nil {
+		f.room.until = int64(work / time.Second)
+	}
+	if v.spare {
+		f.instead = "its jobs are expected to end sooner there"
+	}
+	return f
+}
+
+// workIn returns for how long jobs run in an allocation so that they end by the time of the
+// variant: all the time if its resources are free, else what the queue leaves of it. An
+// allocation that is to fit a vacancy gets its size.
+func (p *planner) workIn(s *Shape, pool *Pool, d *Demand, v *variant) time.Duration {
+	s.Walltime = pool.walltime(d.load(), v.by, &p.set)
+	if v.fits && pool.Shared && s.Nodes == 1 {
+		least := *s
+		least.Node = d.each().most(pool.Asks)
+		r := p.request(&least, pool.Place)
+		if free := v.vacancies.Largest(&r); free.CPUs > 0 {
+			room := Resources{CPUs: free.CPUs, MemoryBytes: max(free.MemoryBytes-runnerMemory, least.Node.MemoryBytes), GPUs: free.GPUs, Slots: s.Node.Slots}
+			s.Node = s.Node.least(room)
+		}
+	}
+	r := p.request(s, pool.Place)
+	if v.vacancies.Take(&r) {
+		return v.by
+	}
+	return v.by - p.Forecast.Wait(p.Now, &r, false).Likely
+}
+
+// roomOf returns the room in a fresh allocation.
+func roomOf(s *Shape, set *Settings) room {
+	return newRoom(s.Nodes, s.Node, set.Margins.Usable(s.Walltime), placement.WholeRuntime(s.Walltime, s.Walltime))
+}
+
+// admits reports whether jobs of the demand may run in the draft, if it has room.
+func (f *draft) admits(d *Demand) bool {
+	if !slices.Contains(d.Pools, f.pool.Name) || (d.nodes() > 1) != f.shape.Together || !workflow.LabelsMatch(d.Labels, f.shape.Labels) {
+		return false
+	}
+	avoided, _ := f.pool.exclude(d)
+	return f.pool.leaves(f.shape.Nodes, union(f.shape.Exclude, avoided))
 }
 
 // take puts at most n jobs of the demand into the draft.
 func (f *draft) take(d *Demand, n int64) int64 {
-	if !slices.Contains(d.Pools, f.pool.Name) || (d.nodes() > 1) != f.shape.Together || !workflow.LabelsMatch(d.Labels, f.shape.Labels) {
+	if !f.admits(d) {
 		return 0
 	}
 	avoided, instead := f.pool.exclude(d)
 	exclude := union(f.shape.Exclude, avoided)
-	if !f.pool.leaves(f.shape.Nodes, exclude) {
-		return 0
-	}
 	taken := f.room.take(d.load(), n)
 	if taken > 0 {
 		f.shape.Exclude = exclude
@@ -70,7 +118,7 @@ func (f *draft) take(d *Demand, n int64) int64 {
 func (f *draft) final(set *Settings) Shape {
 	s := f.shape
 	if f.pool.Walltime == 0 {
-		need := set.Margins.Walltime(time.Duration(f.room.busy) * time.Second)
+		need := set.Margins.Walltime(time.Duration(f.room.bound) * time.Second)
 		s.Walltime = min(s.Walltime, f.pool.within(max(need, set.MinWalltime)))
 	}
 	if f.pool.Shared {

@@ -26,7 +26,7 @@ func TestShare(t *testing.T) {
 		{5, 2, Resources{CPUs: 4, MemoryBytes: 8*gib - runnerMemory, GPUs: 1}, false},
 	} {
 		d := demand(tc.cpus, tc.nodes)
-		if got := newDraft(&p, d, 0, &set).shape.Node; got != tc.want {
+		if got := (&planner{set: set}).draft(&p, d, &variant{}).shape.Node; got != tc.want {
 			t.Errorf("%d CPUs on %d nodes: %+v, want %+v", tc.cpus, tc.nodes, got, tc.want)
 		}
 		if why := p.misfit(d, &set); (why == "") != tc.fits {

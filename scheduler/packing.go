@@ -3,42 +3,49 @@ package scheduler
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 )
 
 // packing is the new allocations of one action, and the jobs that remain.
 type packing struct {
 	wants   []*want
-	left    []int64  // of each of wants
+	jobs    []int64  // of each of wants, that were to be packed
+	left    []int64  // of these, those that remain
 	reasons []string // why they remain
 	drafts  []*draft
 	limits  []Action // the limits that were reached: Wait or Pause
 	tight   bool     // longer allocations would have taken more
+	// improves says that all jobs have a place, and that the new allocations end them sooner.
+	improves bool
 }
 
 // pack packs jobs into new allocations, as many as the limits allow. If these are too
 // few, longer ones are planned, so that each takes more jobs.
 func (p *planner) pack(a *AutoSchedule, wants []*want) *packing {
 	for work := p.set.Work; ; work += max(work/4, time.Minute) {
-		k := p.packFor(a, wants, min(work, p.set.LongestWork))
+		jobs := make([]int64, len(wants))
+		for i, w := range wants {
+			jobs[i] = w.left
+		}
+		k := p.packFor(a, wants, jobs, &variant{by: min(work, p.set.LongestWork)})
 		if !k.tight || work >= p.set.LongestWork {
 			return k
 		}
 	}
 }
 
-// packFor packs jobs into allocations that are busy for some time.
-func (p *planner) packFor(a *AutoSchedule, wants []*want, work time.Duration) *packing {
-	k := &packing{wants: wants, left: make([]int64, len(wants)), reasons: make([]string, len(wants))}
+// packFor packs some jobs of each want into allocations of some variant.
+func (p *planner) packFor(a *AutoSchedule, wants []*want, jobs []int64, v *variant) *packing {
+	k := &packing{wants: wants, jobs: jobs, left: slices.Clone(jobs), reasons: make([]string, len(wants))}
 	room, crowded := p.vacancies(a)
 	gates := make(map[*Pool]*gate)
 	for i, w := range wants {
-		k.left[i] = w.left
 		for _, f := range k.drafts {
 			k.fill(f, i)
 		}
 		tight, instead := false, ""
-		for n, pool := range w.pools {
+		for n, pool := range v.order(w.pools) {
 			if n > 0 && instead == "" {
 				break
 			}
@@ -48,13 +55,16 @@ func (p *planner) packFor(a *AutoSchedule, wants []*want, work time.Duration) *p
 				gates[pool] = g
 			}
 			for ; k.left[i] > 0 && room > 0 && g.left > 0; room, g.left = room-1, g.left-1 {
-				f := newDraft(pool, w.Demand, work, &p.set)
-				f.probe, f.instead = g.probe, instead
+				f := p.draft(pool, w.Demand, v)
+				if f == nil {
+					break
+				}
+				f.probe, f.instead = g.probe, cmp.Or(instead, f.instead)
 				k.drafts = append(k.drafts, f)
 				k.fill(f, i)
 			}
 			switch {
-			case k.left[i] == 0:
+			case k.left[i] == 0 || room > 0 && g.left > 0:
 			case g.left <= 0:
 				k.limit(i, Action{Kind: g.kind, Pool: pool.Name, Until: g.until, Reason: g.reason})
 				tight = tight || g.longer
@@ -79,6 +89,23 @@ func (k *packing) fill(f *draft, i int) {
 	if n := f.take(k.wants[i].Demand, k.left[i]); n > 0 {
 		f.parts = append(f.parts, part{want: i, jobs: n})
 		k.left[i] -= n
+	}
+}
+
+// cover sets where the jobs of a want can run.
+func (k *packing) cover(i int, w *want) {
+	asked := k.jobs[i] - k.left[i]
+	rest := w.open - asked
+	if w.cover.Asked = asked; !k.improves {
+		w.cover.Live = min(w.cover.Live, rest)
+		w.cover.Pending = min(w.cover.Pending, rest-w.cover.Live)
+		w.left = rest - w.cover.Live - w.cover.Pending
+	} else {
+		w.cover.Live = min(w.cover.Live, rest)
+		w.cover.Pending, w.left = rest-w.cover.Live, 0
+	}
+	if w.left > 0 {
+		w.uncover(cmp.Or(k.reasons[i], "the jobs with a place in other allocations come first"))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/scheduler/forecast"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -24,6 +25,10 @@ type Snapshot struct {
 	Pools       []Pool
 	Actions     []AutoSchedule
 	Settings    Settings
+	// Forecast is what the cluster is like. Without its Cluster the plan counts and packs jobs
+	// without knowing when allocations start; NoForecast says why.
+	Forecast   *forecast.Forecast
+	NoForecast string
 }
 
 // Kind says what an Action is.
@@ -61,6 +66,9 @@ type Action struct {
 type Decision struct {
 	Actions  []Action
 	Coverage []Coverage
+	// Choices are the sets of allocations that were compared, by action: the chosen one, and
+	// the best of the others. There are none without a forecast.
+	Choices []Choice
 }
 
 // Plan returns which allocations a workflow needs. Ready jobs without room
@@ -74,7 +82,13 @@ func Plan(s Snapshot) Decision {
 	if s.Held != nil && !s.Ended {
 		p.hold()
 	}
-	if !s.Ended {
+	var o *outlook
+	switch {
+	case s.Ended:
+	case s.Forecast != nil && s.Forecast.Cluster != nil:
+		o = p.outlook()
+		p.fillOutlook(o)
+	default:
 		p.fillSupply()
 	}
 	p.cancelSurplus()
@@ -82,7 +96,7 @@ func Plan(s Snapshot) Decision {
 	p.widen()
 	p.assign()
 	for i := range p.actions {
-		p.ask(&p.actions[i])
+		p.ask(&p.actions[i], o)
 	}
 	p.wake()
 	for _, w := range p.wants {
@@ -111,7 +125,8 @@ type planner struct {
 type want struct {
 	*Demand
 	cover Coverage
-	left  int64   // ready jobs without a place
+	open  int64   // ready jobs that need a place, also those that have one
+	left  int64   // of these, those without one
 	await int64   // others, for which an action is going to request allocations
 	later int64   // jobs that will be ready later
 	pools []*Pool // where to request allocations for them, best first
@@ -124,7 +139,7 @@ func (p *planner) sort() {
 	demand := pointers(p.Demand)
 	slices.SortStableFunc(demand, compareDemand)
 	for _, d := range demand {
-		p.wants = append(p.wants, &want{Demand: d, left: d.Ready, later: d.Later, cover: Coverage{ClassID: d.ID, Avoid: d.Avoid, Ready: d.Ready}})
+		p.wants = append(p.wants, &want{Demand: d, open: d.Ready, left: d.Ready, later: d.Later, cover: Coverage{ClassID: d.ID, Avoid: d.Avoid, Ready: d.Ready}})
 	}
 	p.supply = pointers(p.Allocations)
 	slices.SortStableFunc(p.supply, compareAllocation)
@@ -156,7 +171,7 @@ func (p *planner) hold() {
 		if w.later += w.left; p.Held.Until.IsZero() {
 			w.later = 0
 		}
-		w.left = 0
+		w.open, w.left = 0, 0
 	}
 	p.act(Action{Kind: Wait, Until: p.Held.Until, Reason: p.Held.Reason})
 }
@@ -233,18 +248,17 @@ func (p *planner) await() {
 	for _, w := range p.wants {
 		if underWay {
 			w.await = min(w.left, w.Awaited)
-			w.left -= w.await
+			w.open, w.left = w.open-w.await, w.left-w.await
 		}
 	}
 }
 
 func (p *planner) act(a Action) { p.decision.Actions = append(p.decision.Actions, a) }
 
-// assign finds the pools for jobs without a place: those in which a
-// job fits an allocation.
+// assign finds the pools for ready jobs: those in which a job fits an allocation.
 func (p *planner) assign() {
 	for _, w := range p.wants {
-		if w.left == 0 {
+		if w.open == 0 {
 			continue
 		}
 		if p.Ended {
@@ -264,7 +278,7 @@ func (p *planner) assign() {
 			}
 		}
 		switch {
-		case len(w.pools) > 0:
+		case len(w.pools) > 0, w.left == 0:
 		case len(refusals) == 0:
 			w.uncover("there is no scheduler or partition that it may use")
 		default:
@@ -274,17 +288,20 @@ func (p *planner) assign() {
 }
 
 // ask plans the allocations that an action requests.
-func (p *planner) ask(a *AutoSchedule) {
+func (p *planner) ask(a *AutoSchedule, o *outlook) {
 	var wants []*want
 	for _, w := range p.wants {
-		if len(w.pools) > 0 && w.pools[0].ActionID == a.ActionID {
+		if len(w.pools) > 0 && w.pools[0].ActionID == a.ActionID && (w.left > 0 || o != nil) {
 			wants = append(wants, w)
 		}
 	}
-	if len(wants) == 0 || p.batch(a, wants) {
+	if len(wants) == 0 || lacking(wants) && p.batch(a, wants) {
 		return
 	}
-	k := p.pack(a, wants)
+	k := p.packBest(a, wants, o)
+	if k == nil {
+		return
+	}
 	left, next := a.rate(p.Now)
 	if left < len(k.drafts) {
 		reason := fmt.Sprintf("max_submit_per_minute is %d", a.MaxSubmitPerMinute)
@@ -295,17 +312,36 @@ func (p *planner) ask(a *AutoSchedule) {
 		k.limits = append(k.limits, Action{Kind: Wait, Until: next, Reason: reason})
 	}
 	p.submit(a, k)
-	for _, l := range k.limits {
-		l.ActionID = a.ActionID
-		p.act(l)
-	}
-	for i, w := range wants {
-		w.cover.Asked = w.left - k.left[i]
-		w.left = k.left[i]
-		if w.left > 0 {
-			w.uncover(k.reasons[i])
+	if !k.improves {
+		for _, l := range k.limits {
+			l.ActionID = a.ActionID
+			p.act(l)
 		}
 	}
+	for i, w := range wants {
+		k.cover(i, w)
+	}
+}
+
+// lacking reports whether jobs have no place.
+func lacking(wants []*want) bool {
+	return slices.ContainsFunc(wants, func(w *want) bool { return w.left > 0 })
+}
+
+// packBest packs jobs into new allocations, by the forecast if there is one; nil if nothing
+// is to be requested, as all jobs have a place that is good enough.
+func (p *planner) packBest(a *AutoSchedule, wants []*want, o *outlook) *packing {
+	serial := slices.ContainsFunc(wants, func(w *want) bool { return w.pools[0].Serialize })
+	if o == nil || serial {
+		if !lacking(wants) {
+			return nil
+		}
+		return p.pack(a, wants)
+	}
+	if k := p.choose(a, wants, o); k != nil || !lacking(wants) {
+		return k
+	}
+	return p.pack(a, wants)
 }
 
 // batch reports whether to wait for more jobs, as long as others may become ready.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/torc-slurm/torc-slurm/scheduler/forecast"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
@@ -74,6 +75,7 @@ func drawDemand(t *rapid.T, i int, pools []Pool) Demand {
 		Ready: rapid.Int64Range(0, 300).Draw(t, "ready"), Later: rapid.Int64Range(0, 1).Draw(t, "later") * rapid.Int64Range(0, 300).Draw(t, "how many later"),
 		Since: noon.Add(-time.Duration(rapid.IntRange(0, 300).Draw(t, "since")) * time.Second),
 	}
+	d.LikelySeconds = rapid.SampledFrom([]int64{0, 0, 1, d.RuntimeSeconds / 10, d.RuntimeSeconds}).Draw(t, "likely")
 	if rapid.IntRange(0, 3).Draw(t, "labelled") == 0 {
 		d.Labels = []string{"a"}
 	}
@@ -111,6 +113,12 @@ func drawSnapshot(t *rapid.T) Snapshot {
 		}
 		return list
 	}
+	if rapid.Bool().Draw(t, "forecast") {
+		s.Forecast = drawForecast(t)
+		for i := range s.Pools {
+			s.Pools[i].Place = forecast.Place{Partitions: []string{fmt.Sprintf("part%d", i%2)}}
+		}
+	}
 	s.Demand = draw("earlier demand")
 	s = carriedOut(s, Plan(s))
 	s.Demand = draw("demand")
@@ -145,6 +153,25 @@ func drawSnapshot(t *rapid.T) Snapshot {
 	return s
 }
 
+// drawForecast draws a cluster of two partitions, and what is known of waits there.
+func drawForecast(t *rapid.T) *forecast.Forecast {
+	f := &forecast.Forecast{Cluster: &forecast.Cluster{At: noon}}
+	for i := range rapid.IntRange(0, 6).Draw(t, "nodes") {
+		n := forecast.Node{Name: fmt.Sprintf("n%d", i+1), Usable: rapid.IntRange(0, 5).Draw(t, "usable") > 0, Partitions: []string{"part0", "part1"}[:rapid.IntRange(1, 2).Draw(t, "partitions")]}
+		n.Whole = placement.FreeNode{CPUs: rapid.Int64Range(1, 16).Draw(t, "node cpus"), MemoryBytes: 32 * gib, GPUs: 2}
+		n.Free = placement.FreeNode{CPUs: rapid.Int64Range(0, n.Whole.CPUs).Draw(t, "free cpus"), MemoryBytes: 32 * gib, GPUs: 2}
+		f.Cluster.Nodes = append(f.Cluster.Nodes, n)
+	}
+	for range rapid.IntRange(0, 5).Draw(t, "past") {
+		f.Past = append(f.Past, forecast.Past{
+			Partition: "part0", Nodes: 1, CPUs: rapid.Int64Range(1, 16).Draw(t, "past cpus"), Walltime: time.Duration(rapid.IntRange(1, 300).Draw(t, "past walltime")) * time.Minute,
+			Asked: noon.Add(-time.Hour * time.Duration(rapid.IntRange(0, 200).Draw(t, "past asked"))), Waited: time.Second * time.Duration(rapid.IntRange(0, 20000).Draw(t, "waited")),
+			NotStarted: rapid.Bool().Draw(t, "not started"), Free: rapid.Bool().Draw(t, "was free"),
+		})
+	}
+	return f
+}
+
 // carriedOut is the snapshot after the decision: a moment later, but for the
 // clock.
 func carriedOut(s Snapshot, d Decision) Snapshot {
@@ -158,7 +185,7 @@ func carriedOut(s Snapshot, d Decision) Snapshot {
 			s.Allocations = slices.DeleteFunc(s.Allocations, func(o Allocation) bool { return o.ID == a.Allocation })
 		case Submit, Probe:
 			for range a.Count {
-				s.Allocations = append(s.Allocations, Allocation{ID: nextID(s), ActionID: a.ActionID, Shape: a.Shape, Asked: s.Now})
+				s.Allocations = append(s.Allocations, Allocation{ID: nextID(s), ActionID: a.ActionID, Shape: a.Shape, Asked: s.Now, Place: poolOf(s, a.Pool).Place})
 				i := slices.IndexFunc(s.Actions, func(o AutoSchedule) bool { return o.ActionID == a.ActionID })
 				s.Actions[i].Submitted = append(slices.Clone(s.Actions[i].Submitted), s.Now)
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/scheduler/forecast"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
@@ -16,6 +17,9 @@ type Pool struct {
 	ActionID    int64  // the AutoSchedule that may use it
 	SchedulerID *int64
 	Node        Resources // what a node has at most for jobs
+	// MemoryPerCPU is what is requested at least with each CPU of a node.
+	MemoryPerCPU int64
+	Place        forecast.Place // where its allocations may start
 	// Shared: only part of a node is requested. Otherwise whole nodes are.
 	Shared bool
 	// Asks is what the user wants to request on each node, where not 0. More is
@@ -119,15 +123,15 @@ func (p *Pool) leaves(nodes int64, excluded []string) bool {
 	return left >= nodes
 }
 
-// walltime returns what to request so that jobs of some seconds can run for about
-// as long as work, and at least one of them can run.
-func (p *Pool) walltime(seconds int64, work time.Duration, set *Settings) time.Duration {
-	job := time.Duration(seconds) * time.Second
-	w := set.Margins.WalltimeWithin(job, p.MaxWalltime)
+// walltime returns what to request so that jobs can run one after the other for about as
+// long as work, the last of them for as long as it may, and at least one of them can run.
+func (p *Pool) walltime(l load, work time.Duration, set *Settings) time.Duration {
+	longest, each := time.Duration(l.longest())*time.Second, time.Duration(l.seconds)*time.Second
+	w := set.Margins.WalltimeWithin(longest, p.MaxWalltime)
 	if p.Walltime > 0 {
 		w = max(w, p.Walltime)
 	} else {
-		w = max(w, set.Margins.Walltime(work.Truncate(job)), set.MinWalltime)
+		w = max(w, set.Margins.Walltime(work.Truncate(each)+longest-each), set.MinWalltime)
 	}
 	return p.within(w)
 }

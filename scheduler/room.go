@@ -50,8 +50,11 @@ func (r Resources) holds(need Resources) int64 {
 type load struct {
 	each    Resources
 	nodes   int64
-	seconds int64 // at least 1
+	seconds int64 // that it is planned to run; at least 1
+	limit   int64 // seconds that it may run, where that is more
 }
+
+func (l load) longest() int64 { return max(l.limit, l.seconds) }
 
 // room is what is free in an allocation from now, or from its start, to its end.
 // Jobs are added in numbers, first side by side and then one after the
@@ -62,10 +65,19 @@ type room struct {
 	// whole is the longest runtime of a job that starts at once and needs more than
 	// the margins leave; 0 if there may be none.
 	whole   int64
+	until   int64 // the second by which all jobs are to end as planned; 0: no such bound
 	oneNode bool
 	slotted bool   // jobs use slots
 	steps   []step // sorted by from
-	busy    int64  // when the last of its jobs ends
+	busy    int64  // when the last of its jobs ends as planned
+	bound   int64  // and if the last of each row runs for as long as it may
+}
+
+// clone returns a copy that can be filled on its own.
+func (r *room) clone() room {
+	own := *r
+	own.steps = slices.Clone(r.steps)
+	return own
 }
 
 // step is the same resources on some nodes, free from a moment until the end.
@@ -106,10 +118,7 @@ func (r *room) take(l load, n int64) (taken int64) {
 // other. The rest beside and after them becomes new steps.
 func (r *room) takeStep(i int, l load, n int64) int64 {
 	s := r.steps[i]
-	rows := (r.seconds - s.from) / l.seconds
-	if rows <= 0 && s.from == 0 && l.seconds <= r.whole {
-		rows = 1
-	}
+	rows := r.rows(s.from, l)
 	side := min(s.each.holds(l.each), n) // on one node
 	lanes := s.nodes * side
 	if l.nodes > 1 {
@@ -122,7 +131,7 @@ func (r *room) takeStep(i int, l load, n int64) int64 {
 	deep := (n + lanes - 1) / lanes
 	used := (n + deep - 1) / deep
 	end := s.from + deep*l.seconds
-	r.busy = max(r.busy, end)
+	r.busy, r.bound = max(r.busy, end), max(r.bound, end-l.seconds+l.longest())
 	if l.nodes > 1 {
 		r.steps[i].nodes -= used * l.nodes
 		r.add(step{nodes: used * l.nodes, each: s.each, from: end})
@@ -136,6 +145,22 @@ func (r *room) takeStep(i int, l load, n int64) int64 {
 		r.occupy(s, 1, l.each.times(part), end)
 	}
 	return n
+}
+
+// rows returns how many jobs fit one after the other from some second on. The last of them
+// may run for as long as its limit.
+func (r *room) rows(from int64, l load) int64 {
+	rows := int64(0)
+	switch left := r.seconds - from; {
+	case left >= l.longest():
+		rows = 1 + (left-l.longest())/l.seconds
+	case from == 0 && l.longest() <= r.whole:
+		rows = 1
+	}
+	if r.until > 0 {
+		rows = min(rows, max(r.until-from, 0)/l.seconds)
+	}
+	return rows
 }
 
 // occupy adds the rest of some nodes of a step: what is free beside the jobs, and what
@@ -166,7 +191,7 @@ func (r *room) join(l load) bool {
 	}
 	var sum Resources
 	for i, s := range r.steps {
-		if r.seconds-s.from < l.seconds && (s.from > 0 || l.seconds > r.whole) {
+		if r.rows(s.from, l) == 0 {
 			return false
 		}
 		sum = sum.plus(s.each)

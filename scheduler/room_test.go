@@ -19,15 +19,15 @@ func TestRoomTakes(t *testing.T) {
 		want  []int64
 		busy  int64 // hours
 	}{
-		{"side by side, then one after the other", 1, 10, 3, []load{{cpus(1), 1, 3600}}, 15, []int64{15}, 2},
-		{"no more than fit", 2, 10, 3, []load{{cpus(3), 1, 3600}}, 100, []int64{18}, 3},
-		{"beside others and after them", 1, 10, 3, []load{{cpus(8), 1, 7200}, {cpus(2), 1, 3600}}, 100, []int64{1, 7}, 3},
-		{"where several small ones were", 1, 10, 3, []load{{cpus(3), 1, 3600}, {cpus(10), 1, 3600}}, 3, []int64{3, 2}, 3},
-		{"not on two nodes at once", 2, 2, 3, []load{{cpus(3), 1, 3600}}, 1, []int64{0}, 0},
-		{"what needs nothing takes nothing", 2, 10, 3, []load{{cpus(0), 1, 3600}, {cpus(10), 1, 3600}}, 100, []int64{100, 6}, 3},
-		{"whole nodes", 5, 10, 3, []load{{cpus(1), 2, 3600}}, 100, []int64{6}, 3},
-		{"too few nodes", 1, 10, 3, []load{{cpus(1), 2, 3600}}, 100, []int64{0}, 0},
-		{"too long", 1, 10, 1, []load{{cpus(1), 1, 3601}}, 100, []int64{0}, 0},
+		{"side by side, then one after the other", 1, 10, 3, []load{{cpus(1), 1, 3600, 0}}, 15, []int64{15}, 2},
+		{"no more than fit", 2, 10, 3, []load{{cpus(3), 1, 3600, 0}}, 100, []int64{18}, 3},
+		{"beside others and after them", 1, 10, 3, []load{{cpus(8), 1, 7200, 0}, {cpus(2), 1, 3600, 0}}, 100, []int64{1, 7}, 3},
+		{"where several small ones were", 1, 10, 3, []load{{cpus(3), 1, 3600, 0}, {cpus(10), 1, 3600, 0}}, 3, []int64{3, 2}, 3},
+		{"not on two nodes at once", 2, 2, 3, []load{{cpus(3), 1, 3600, 0}}, 1, []int64{0}, 0},
+		{"what needs nothing takes nothing", 2, 10, 3, []load{{cpus(0), 1, 3600, 0}, {cpus(10), 1, 3600, 0}}, 100, []int64{100, 6}, 3},
+		{"whole nodes", 5, 10, 3, []load{{cpus(1), 2, 3600, 0}}, 100, []int64{6}, 3},
+		{"too few nodes", 1, 10, 3, []load{{cpus(1), 2, 3600, 0}}, 100, []int64{0}, 0},
+		{"too long", 1, 10, 1, []load{{cpus(1), 1, 3601, 0}}, 100, []int64{0}, 0},
 	} {
 		r := newRoom(tc.nodes, cpus(tc.cpus), time.Duration(tc.hours)*time.Hour, 0)
 		for i, l := range tc.loads {

@@ -64,6 +64,7 @@ type AutoSchedule struct {
 	MaxAllocations     int
 	MaxSubmitPerMinute int         // default 6
 	GiveUpAfter        int         // failures in a row; default 5
+	Prefer             Preference  // default PreferBalanced
 	Submitted          []time.Time // times of its requests, at least of the last minute
 	// Follows is the scheduler whose actions have requested their allocations: jobs
 	// without a place get others of it. MaxAllocations is then the number that
@@ -76,6 +77,7 @@ func (a AutoSchedule) withDefaults() AutoSchedule {
 	a.MaxReadyAge = cmp.Or(a.MaxReadyAge, 2*time.Minute)
 	a.MaxAllocations = cmp.Or(a.MaxAllocations, 10)
 	a.MaxSubmitPerMinute = cmp.Or(a.MaxSubmitPerMinute, 6)
+	a.Prefer = cmp.Or(a.Prefer, PreferBalanced)
 	a.GiveUpAfter = cmp.Or(a.GiveUpAfter, 5)
 	return a
 }

@@ -4,7 +4,6 @@
 package forecast
 
 import (
-	"slices"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
@@ -40,11 +39,11 @@ func (n *Node) Idle() bool {
 type Reservation struct {
 	Name       string
 	Start, End time.Time
-	Nodes      []string
+	Nodes      []string // sorted
 }
 
 // blocks reports whether the reservation prevents a job on a node: the job does not name
 // it, and would run while it lasts.
 func (r *Reservation) blocks(node, named string, start time.Time, walltime time.Duration) bool {
-	return r.Name != named && start.Before(r.End) && start.Add(walltime).After(r.Start) && slices.Contains(r.Nodes, node)
+	return r.Name != named && start.Before(r.End) && start.Add(walltime).After(r.Start) && contains(r.Nodes, node)
 }

@@ -13,7 +13,7 @@ type Place struct {
 	Account     string
 	Reservation string   // its name; empty: none
 	Features    []string // every node must have all of them
-	Hosts       []string // only these nodes; nil: any
+	Hosts       []string // only these nodes, sorted; nil: any
 }
 
 // Request is an allocation about which a forecast is wanted.
@@ -22,7 +22,7 @@ type Request struct {
 	Nodes      int64
 	Node       placement.FreeNode // needed on each node
 	WholeNodes bool               // no other job may run on them
-	Exclude    []string           // nodes that it must not get
+	Exclude    []string           // nodes that it must not get, sorted
 	Walltime   time.Duration
 }
 

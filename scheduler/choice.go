@@ -1,0 +1,353 @@
+package scheduler
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/scheduler/forecast"
+)
+
+// Choice is a set of allocations that a plan could request, and what is expected of it.
+type Choice struct {
+	Text       string        // the allocations, for people
+	Count      int           // of allocations; 0: nothing is requested
+	Start      time.Duration // until the first of them starts
+	Completion time.Duration // until the ready jobs have ended
+	Remaining  int64         // ready jobs for which it has no room
+	CPUSeconds int64         // that the allocations with these jobs have
+	IdleShare  float64       // the part of CPUSeconds that no job uses, 0 to 1
+	Chosen     bool
+	Reason     string // why it was chosen, or why not
+}
+
+// Preference says what a plan prefers where it can choose.
+type Preference string
+
+// The preferences.
+const (
+	PreferTime     Preference = "time"     // the jobs end as soon as possible
+	PreferBalanced Preference = "balanced" // soon, but without much idle time of allocations
+	PreferCost     Preference = "cost"     // few idle core-hours, even if the jobs end later
+)
+
+// tolerance returns how much later than is possible the jobs may end, to use less.
+func (p Preference) tolerance(soonest int64) int64 {
+	switch p {
+	case PreferTime:
+		return soonest/50 + 5
+	case PreferCost:
+		return soonest + 60
+	}
+	return soonest*15/100 + 15
+}
+
+// How much sooner the jobs must end, so that more is requested although all have a place, and how
+// long requests are left alone before.
+const (
+	gainPart    = 4 // one part of so many
+	gainLeast   = 3 * time.Minute
+	calmFor     = 3 * time.Minute
+	replaceable = 5 * time.Minute
+)
+
+// option is one choice that is being evaluated.
+type option struct {
+	packing  *packing
+	replaces []*Allocation // pending ones that it cancels
+	slots    []slot        // the existing allocations without these, and the new ones
+	by       int64         // the second by which the jobs are expected to end
+	left     int64
+	held     int64 // CPU seconds of allocations
+	used     int64 // of jobs
+	Choice
+}
+
+// choose returns the packing with the best prospects for an action; nil if nothing should be
+// requested. It records all choices.
+func (p *planner) choose(a *AutoSchedule, wants []*want, o *outlook) *packing {
+	loads, counts := p.loads()
+	none := p.evaluate(&option{slots: o.slots}, loads, counts)
+	must := slices.ContainsFunc(wants, func(w *want) bool { return w.left > 0 })
+	if !must && (!p.calm(a) || none.by <= int64(gainLeast/time.Second)) {
+		return nil
+	}
+	options := []*option{none}
+	for _, v := range p.variants(a, wants, o) {
+		soonest := forever
+		for _, x := range options {
+			soonest = min(soonest, x.by)
+		}
+		for _, by := range ladder(wants) {
+			if x := p.option(a, wants, o, v, by, loads, counts); x != nil {
+				options = append(options, p.evaluate(x, loads, counts))
+				soonest = min(soonest, x.by)
+			}
+			if by > 4*soonest {
+				break
+			}
+		}
+	}
+	best := pick(options, a.Prefer)
+	if left, _ := a.rate(p.Now); len(best.replaces) > 0 && len(best.packing.drafts) > left {
+		best = none // what is canceled must be replaced at once
+	}
+	if !must && best != none && best.by > none.by-max(none.by/gainPart, int64(gainLeast/time.Second)) {
+		best = none
+	}
+	p.record(options, best, none, must)
+	if best == none {
+		return nil
+	}
+	best.packing.improves = !must
+	for _, s := range best.replaces {
+		p.replace(s, fmt.Sprintf("new allocations are expected to end the jobs in %s instead of %s", about(best.Completion), about(none.Completion)))
+	}
+	return best.packing
+}
+
+// calm reports whether the latest request of the action, or of a person, is some time ago. Before
+// that, nothing is requested for jobs that have a place.
+func (p *planner) calm(a *AutoSchedule) bool {
+	for _, s := range p.supply {
+		if a.counts(s) && p.Now.Sub(s.Asked) < calmFor {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(a.Submitted, func(at time.Time) bool { return p.Now.Sub(at) < calmFor })
+}
+
+// loads returns what a job of each want uses, and how many of each are ready.
+func (p *planner) loads() ([]load, []int64) {
+	loads, counts := make([]load, len(p.wants)), make([]int64, len(p.wants))
+	for i, w := range p.wants {
+		loads[i], counts[i] = w.load(), w.open
+	}
+	return loads, counts
+}
+
+// variant is a way to shape new allocations.
+type variant struct {
+	by        time.Duration       // until when their jobs end as planned, from now
+	fits      bool                // each is as large as the largest vacancy, as long as there are any
+	spare     bool                // in the second pool of the jobs rather than in the first
+	nodes     int64               // of each; 0: as the pool says
+	vacancies *forecast.Vacancies // what is free for them
+	replaces  []*Allocation
+}
+
+// order returns the pools of jobs in the order in which the variant tries them.
+func (v *variant) order(pools []*Pool) []*Pool {
+	if !v.spare || len(pools) < 2 {
+		return pools
+	}
+	return pools[1:2]
+}
+
+// variants returns the ways to shape new allocations that are worth a try.
+func (p *planner) variants(a *AutoSchedule, wants []*want, o *outlook) []variant {
+	all := []variant{{}, {fits: true}}
+	if slices.ContainsFunc(wants, func(w *want) bool { return len(w.pools) > 1 }) {
+		all = append(all, variant{spare: true}, variant{spare: true, fits: true})
+	}
+	room, _ := p.vacancies(a)
+	for _, w := range wants {
+		if w.pools[0].Room != nil {
+			room = min(room, *w.pools[0].Room)
+		}
+	}
+	if pool := wants[0].pools[0]; room < 4 && pool.SchedulerID == nil && pool.Nodes == 0 && !pool.Shared {
+		for n := int64(2); n <= 16 && (pool.MaxNodes == 0 || n <= pool.MaxNodes); n *= 2 {
+			all = append(all, variant{nodes: n})
+		}
+	}
+	if late := p.late(a, o); len(late) > 0 {
+		for _, v := range slices.Clone(all) {
+			v.replaces = late
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// replace cancels a pending allocation.
+func (p *planner) replace(a *Allocation, why string) {
+	p.act(Action{Kind: Cancel, ActionID: a.ActionID, Allocation: a.ID, Reason: why})
+	p.supply = slices.DeleteFunc(p.supply, func(x *Allocation) bool { return x == a })
+}
+
+// late returns the pending allocations of an action that may be replaced: they have queued for
+// some time, and Slurm does not start them.
+func (p *planner) late(a *AutoSchedule, o *outlook) (all []*Allocation) {
+	if !p.calm(a) {
+		return nil
+	}
+	for i := range o.slots {
+		s := &o.slots[i]
+		if s.State == Pending && s.ActionID != 0 && s.ActionID == a.ActionID && s.queues() && p.Now.Sub(s.Asked) >= replaceable {
+			all = append(all, s.Allocation)
+		}
+	}
+	return all
+}
+
+// ladder returns the seconds by which a plan may aim to have run all jobs: from the
+// longest of them up, each a quarter more than the one before.
+func ladder(wants []*want) (all []int64) {
+	longest := int64(1)
+	for _, w := range wants {
+		longest = max(longest, w.load().seconds)
+	}
+	for by := float64(longest); by < float64(longestAim); by *= 1.25 {
+		all = append(all, int64(math.Ceil(by)))
+	}
+	return append(all, longestAim)
+}
+
+// longestAim is by when a plan aims to have run all jobs at the latest, in seconds.
+const longestAim = int64(7 * 24 * time.Hour / time.Second)
+
+// option packs the jobs that the existing allocations cannot end by some second into new ones.
+// It returns nil if that needs none, or if not all can end by then.
+func (p *planner) option(a *AutoSchedule, wants []*want, o *outlook, v variant, by int64, loads []load, counts []int64) *option {
+	x := &option{replaces: v.replaces}
+	for i := range o.slots {
+		if !slices.Contains(v.replaces, o.slots[i].Allocation) {
+			x.slots = append(x.slots, o.slots[i])
+		}
+	}
+	left := fill(x.slots, make([]room, len(x.slots)), startLikely, loads, counts, by)
+	own := make([]int64, len(wants))
+	for i, w := range wants {
+		own[i] = left[slices.Index(p.wants, w)]
+	}
+	if sum(own) == 0 {
+		return nil
+	}
+	v.by, v.vacancies = time.Duration(by)*time.Second, o.vacancies.Clone()
+	x.packing = p.packFor(a, wants, own, &v)
+	if len(x.packing.drafts) == 0 || by < longestAim && sum(x.packing.left) > 0 && !x.packing.tight {
+		return nil
+	}
+	vacancies := o.vacancies.Clone()
+	for _, f := range x.packing.drafts {
+		x.slots = append(x.slots, p.planned(f, vacancies))
+	}
+	p.stagger(x.slots)
+	return x
+}
+
+func startLikely(s *slot) int64 { return s.starts[likely] }
+
+// planned returns the slot of a new allocation.
+func (p *planner) planned(f *draft, v *forecast.Vacancies) slot {
+	shape := f.final(&p.set)
+	r := p.request(&shape, f.pool.Place)
+	s := slot{draft: f, room: roomOf(&shape, &p.set), cpus: p.charged(&shape, f.pool), free: v.Take(&r)}
+	s.wait = p.Forecast.Wait(p.Now, &r, s.free)
+	for _, w := range p.wants {
+		s.admits = append(s.admits, f.admits(w.Demand))
+	}
+	return s
+}
+
+// evaluate estimates when the jobs end with the allocations of an option, and what these cost.
+func (p *planner) evaluate(x *option, loads []load, counts []int64) *option {
+	total := int64(0)
+	for k := range scenarios {
+		by, left := level(x.slots, func(s *slot) int64 { return s.starts[k] }, loads, counts)
+		total += by + p.rest(x, loads, left)
+		if k == likely {
+			x.left = sum(left)
+		}
+	}
+	x.by = total / int64(len(scenarios))
+	x.measure(loads, counts)
+	x.Completion, x.Remaining = time.Duration(x.by)*time.Second, x.left
+	if x.held > 0 {
+		x.IdleShare = max(0, 1-float64(x.used)/float64(x.held))
+	}
+	x.CPUSeconds = x.held
+	return x
+}
+
+// rest estimates how long the jobs take for which the allocations have no room: others like
+// these have to be requested for them.
+func (p *planner) rest(x *option, loads []load, left []int64) int64 {
+	work, cpus, wait := int64(0), int64(0), int64(0)
+	for i, n := range left {
+		work += saturatingProduct(n, loads[i].seconds*max(loads[i].each.CPUs, 1)*max(loads[i].nodes, 1))
+	}
+	if work == 0 {
+		return 0
+	}
+	for i := range x.slots {
+		cpus, wait = cpus+x.slots[i].cpus, max(wait, x.slots[i].starts[likely])
+	}
+	return min(work/max(cpus, 1)+wait+int64(time.Hour/time.Second), forever/4)
+}
+
+// overhead is for how long an allocation is kept without a job, in seconds: from its start to the
+// first job, and after its last until its runner leaves.
+const overhead = 20
+
+// measure adds up what the allocations use if the jobs are spread as is likely.
+func (x *option) measure(loads []load, counts []int64) {
+	by, left := level(x.slots, startLikely, loads, counts)
+	rooms := make([]room, len(x.slots))
+	fill(x.slots, rooms, startLikely, loads, counts, by)
+	first := forever
+	for i := range x.slots {
+		if rooms[i].busy > 0 {
+			x.held += x.slots[i].cpus * (rooms[i].busy + overhead)
+		}
+		if x.slots[i].draft != nil {
+			first = min(first, x.slots[i].starts[likely])
+		}
+	}
+	for i, n := range counts {
+		x.used += saturatingProduct(n-left[i], loads[i].seconds*max(loads[i].each.CPUs, 1)*max(loads[i].nodes, 1))
+	}
+	if first < forever {
+		x.Start = time.Duration(first) * time.Second
+	}
+}
+
+// pick returns the option that uses least of those that have room for most jobs and end them
+// soon enough.
+func pick(options []*option, prefer Preference) *option {
+	least, soonest := options[0].left, forever
+	for _, x := range options {
+		least = min(least, x.left)
+	}
+	for _, x := range options {
+		if x.left == least {
+			soonest = min(soonest, x.by)
+		}
+	}
+	var best *option
+	for _, x := range options {
+		if x.left == least && x.by <= soonest+prefer.tolerance(soonest) && (best == nil || compareOptions(x, best) < 0) {
+			best = x
+		}
+	}
+	return best
+}
+
+// compareOptions puts those first that hold fewer CPU seconds, then those that end sooner, then
+// those with fewer requests.
+func compareOptions(a, b *option) int {
+	requests := func(x *option) int {
+		if x.packing == nil {
+			return 0
+		}
+		return len(x.packing.drafts) + len(x.replaces)
+	}
+	const alike = 50 // of so many parts
+	if d := a.held - b.held; d > b.held/alike || -d > b.held/alike {
+		return cmp.Compare(a.held, b.held)
+	}
+	return cmp.Or(cmp.Compare(a.by, b.by), cmp.Compare(requests(a), requests(b)), cmp.Compare(a.held, b.held))
+}

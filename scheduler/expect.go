@@ -1,0 +1,261 @@
+package scheduler
+
+import (
+	"slices"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/scheduler/forecast"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
+)
+
+// scenarios are the quantiles of the waits for which a plan is evaluated: Slurm starts
+// allocations soon, as is likely, or late.
+var scenarios = [...]float64{0.25, 0.5, 0.75}
+
+// likely is the scenario in the middle.
+const likely = 1
+
+// starts are the seconds from now at which an allocation starts, by scenario.
+type starts [len(scenarios)]int64
+
+// slot is an allocation, live, pending or planned, with its room for jobs.
+type slot struct {
+	*Allocation        // nil: it is planned
+	draft       *draft // nil: it exists
+	room        room   // from its start on
+	starts      starts
+	low         int64 // the second at which it starts at the earliest
+	wait        forecast.Wait
+	free        bool  // its resources are free now
+	cpus        int64 // that it has while it is active
+	admits      []bool
+}
+
+// outlook is what the forecast says about the allocations of a workflow.
+type outlook struct {
+	slots     []slot
+	vacancies *forecast.Vacancies // what the existing allocations leave
+}
+
+// outlook estimates when the existing allocations start, and what of the cluster they leave
+// free.
+func (p *planner) outlook() *outlook {
+	o := &outlook{vacancies: p.Forecast.Cluster.Vacancies(p.Now)}
+	for _, a := range p.supply {
+		if a.State == Active && a.Started.After(p.Forecast.Cluster.At) {
+			r := p.request(&a.Shape, a.Place)
+			o.vacancies.Use(a.Hosts, &r)
+		}
+	}
+	for _, a := range p.supply {
+		s := slot{Allocation: a, room: a.room(p.Now, p.set.Margins), cpus: p.charged(&a.Shape, p.pools[a.Shape.Pool])}
+		if a.State == Pending {
+			p.expect(&s, &o.vacancies)
+		}
+		for _, w := range p.wants {
+			s.admits = append(s.admits, a.admits(w.Demand, p.pools[a.Shape.Pool], p.Now.Add(p.set.RequeuedFor)))
+		}
+		o.slots = append(o.slots, s)
+	}
+	p.stagger(o.slots)
+	return o
+}
+
+// expect estimates when a pending allocation starts.
+func (p *planner) expect(s *slot, v **forecast.Vacancies) {
+	r := p.request(&s.Shape, s.Place)
+	s.free = !s.late(p.Now) && (*v).Take(&r)
+	s.wait = p.Forecast.Remaining(p.Now, &r, s.free, max(p.Now.Sub(s.Asked), 0), s.Expected)
+	if s.Eligible.After(p.Now) {
+		delay := s.Eligible.Sub(p.Now)
+		s.wait.Low, s.wait.Likely, s.wait.High = s.wait.Low+delay, s.wait.Likely+delay, s.wait.High+delay
+	}
+}
+
+// stagger sets the starts of allocations by their waits. Those that have to queue start one
+// after the other rather than all at once: the first of them sooner than is likely, the last
+// later.
+func (p *planner) stagger(slots []slot) {
+	queued := 0
+	for i := range slots {
+		if slots[i].queues() {
+			queued++
+		}
+	}
+	n := 0
+	for i := range slots {
+		s := &slots[i]
+		if s.Allocation != nil && s.State != Pending {
+			continue
+		}
+		shift := 0.0
+		if s.queues() {
+			shift = 0.2 * ((float64(n)+0.5)/float64(queued) - 0.5)
+			n++
+		}
+		for k, q := range scenarios {
+			s.starts[k] = int64(s.wait.Quantile(q+shift) / time.Second)
+		}
+		s.low = int64(s.wait.Low / time.Second)
+	}
+}
+
+// queues reports whether the allocation waits for resources that others use.
+func (s *slot) queues() bool { return !s.free && (s.Allocation == nil || s.State == Pending) }
+
+// request returns an allocation in the form in which the forecast knows it.
+func (p *planner) request(s *Shape, place forecast.Place) forecast.Request {
+	r := forecast.Request{
+		Place: place, Nodes: s.Nodes, WholeNodes: s.WholeNodes, Exclude: s.Exclude, Walltime: s.Walltime,
+		Node: placement.FreeNode{CPUs: max(s.Node.CPUs, 1), MemoryBytes: s.Node.MemoryBytes, GPUs: s.Node.GPUs},
+	}
+	if pool := p.pools[s.Pool]; pool != nil {
+		r.Node.MemoryBytes = max(r.Node.MemoryBytes, min(pool.MemoryPerCPU*r.Node.CPUs, pool.Node.MemoryBytes))
+	}
+	return r
+}
+
+// charged returns how many CPUs an allocation has while it is active, used or not.
+func (p *planner) charged(s *Shape, pool *Pool) int64 {
+	cpus := s.Node.CPUs
+	if s.WholeNodes && pool != nil {
+		cpus = max(cpus, pool.Node.CPUs)
+	}
+	return s.Nodes * max(cpus, 1)
+}
+
+// fillOutlook finds where jobs can run in the existing allocations, so that all end as soon as
+// possible, and which pending allocations help with that.
+func (p *planner) fillOutlook(o *outlook) {
+	p.used = make(map[*Allocation]bool)
+	loads, counts := p.loads()
+	rooms := make([]room, len(o.slots))
+	by, left := level(o.slots, startLikely, loads, counts)
+	for w := range counts {
+		p.wants[w].left = left[w]
+		counts[w] -= left[w]
+	}
+	for w, i := range fillEach(o.slots, rooms, startLikely, loads, counts, by) {
+		for slot, n := range i {
+			if a := o.slots[slot].Allocation; a.State == Active {
+				p.wants[w].cover.Live += n
+			} else {
+				p.wants[w].cover.Pending += n
+				p.used[a] = p.used[a] || n > 0
+			}
+		}
+	}
+	for w := range loads { // jobs that will be ready later
+		n := p.wants[w].later
+		for i := range o.slots {
+			if rooms[i].until = 0; o.slots[i].admits[w] && n > 0 {
+				taken := rooms[i].take(loads[w], n)
+				p.used[o.slots[i].Allocation] = p.used[o.slots[i].Allocation] || taken > 0
+				n -= taken
+			}
+		}
+	}
+	for i := range o.slots {
+		p.used[o.slots[i].Allocation] = p.used[o.slots[i].Allocation] || p.helps(o.slots[:i+1], loads, counts)
+	}
+}
+
+// helps reports whether jobs run in the last of some allocations if it starts early and
+// the others start late.
+func (p *planner) helps(slots []slot, loads []load, counts []int64) bool {
+	last := &slots[len(slots)-1]
+	if last.State != Pending {
+		return true
+	}
+	start := func(s *slot) int64 {
+		if s == last {
+			return s.low
+		}
+		return s.starts[len(scenarios)-1]
+	}
+	by, left := level(slots, start, loads, counts)
+	counts = slices.Clone(counts)
+	for w := range counts {
+		counts[w] -= left[w]
+	}
+	for _, each := range fillEach(slots, make([]room, len(slots)), start, loads, counts, by) {
+		if each[len(slots)-1] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// fillEach fills slots and returns how many jobs of each want are in each slot.
+func fillEach(slots []slot, rooms []room, start func(*slot) int64, loads []load, counts []int64, by int64) [][]int64 {
+	taken := make([][]int64, len(loads))
+	for w := range taken {
+		taken[w] = make([]int64, len(slots))
+	}
+	fillWith(slots, rooms, start, loads, counts, by, func(w, i int, n int64) { taken[w][i] = n })
+	return taken
+}
+
+// fill puts jobs into slots that start as in a scenario, so that all end by the given second,
+// and returns how many of each want remain. The slots' rooms are changed.
+func fill(slots []slot, rooms []room, start func(*slot) int64, loads []load, counts []int64, until int64) (left []int64) {
+	return fillWith(slots, rooms, start, loads, counts, until, func(int, int, int64) {})
+}
+
+func fillWith(slots []slot, rooms []room, start func(*slot) int64, loads []load, counts []int64, until int64, taken func(want, slot int, n int64)) (left []int64) {
+	left = slices.Clone(counts)
+	for i := range slots {
+		rooms[i] = slots[i].room.clone()
+		rooms[i].until = max(until-start(&slots[i]), -1)
+	}
+	for w := range loads {
+		for i := range slots {
+			if left[w] == 0 {
+				break
+			}
+			if slots[i].admits[w] && rooms[i].until > 0 {
+				n := rooms[i].take(loads[w], left[w])
+				left[w] -= n
+				taken(w, i, n)
+			}
+		}
+	}
+	return left
+}
+
+// forever is the second by which every job has ended that fits.
+const forever = int64(1) << 40
+
+// level returns the second by which the slots can have run all jobs, and how many jobs of
+// each want do not fit at all.
+func level(slots []slot, start func(*slot) int64, loads []load, counts []int64) (by int64, left []int64) {
+	rooms := make([]room, len(slots))
+	left = fill(slots, rooms, start, loads, counts, forever)
+	high := int64(0)
+	for i := range slots {
+		if rooms[i].busy > 0 {
+			high = max(high, start(&slots[i])+rooms[i].busy)
+		}
+	}
+	counts = slices.Clone(counts)
+	for w := range counts {
+		counts[w] -= left[w]
+	}
+	low := int64(0)
+	for high-low > max(1, high/64) {
+		middle := (low + high) / 2
+		if sum(fill(slots, rooms, start, loads, counts, middle)) == 0 {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high, left
+}
+
+func sum(counts []int64) (n int64) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
