@@ -62,6 +62,7 @@ type option struct {
 	left     int64
 	held     int64 // CPU seconds of allocations
 	used     int64 // of jobs
+	idle     bool  // one of its new allocations would have no job
 	Choice
 }
 
@@ -82,8 +83,10 @@ func (p *planner) choose(a *AutoSchedule, wants []*want, o *outlook) *packing {
 		}
 		for _, by := range ladder(wants) {
 			if x := p.option(a, wants, o, v, by, loads, counts); x != nil {
-				options = append(options, p.evaluate(x, loads, counts))
-				soonest = min(soonest, x.by)
+				if p.evaluate(x, loads, counts); !x.idle {
+					options = append(options, x)
+					soonest = min(soonest, x.by)
+				}
 			}
 			if by > 4*soonest {
 				break
@@ -218,10 +221,17 @@ func (p *planner) option(a *AutoSchedule, wants []*want, o *outlook, v variant, 
 			x.slots = append(x.slots, o.slots[i])
 		}
 	}
-	left := fill(x.slots, make([]room, len(x.slots)), startLikely, loads, counts, by)
-	own := make([]int64, len(wants))
+	taken := fillEach(x.slots, make([]room, len(x.slots)), startLikely, loads, counts, by)
+	own, live, pending := make([]int64, len(wants)), make([]int64, len(wants)), make([]int64, len(wants))
 	for i, w := range wants {
-		own[i] = left[slices.Index(p.wants, w)]
+		own[i] = w.open
+		for k, n := range taken[slices.Index(p.wants, w)] {
+			if own[i] -= n; x.slots[k].State == Active {
+				live[i] += n
+			} else {
+				pending[i] += n
+			}
+		}
 	}
 	if sum(own) == 0 {
 		return nil
@@ -231,6 +241,7 @@ func (p *planner) option(a *AutoSchedule, wants []*want, o *outlook, v variant, 
 	if len(x.packing.drafts) == 0 || by < longestAim && sum(x.packing.left) > 0 && !x.packing.tight {
 		return nil
 	}
+	x.packing.live, x.packing.pending = live, pending
 	vacancies := o.vacancies.Clone()
 	for _, f := range x.packing.drafts {
 		x.slots = append(x.slots, p.planned(f, vacancies))
@@ -304,6 +315,7 @@ func (x *option) measure(loads []load, counts []int64) {
 			x.held += x.slots[i].cpus * (rooms[i].busy + overhead)
 		}
 		if x.slots[i].draft != nil {
+			x.idle = x.idle || rooms[i].busy == 0
 			first = min(first, x.slots[i].starts[likely])
 		}
 	}

@@ -73,8 +73,7 @@ func (p *planner) expect(s *slot, v **forecast.Vacancies) {
 }
 
 // stagger sets the starts of allocations by their waits. Those that have to queue start one
-// after the other rather than all at once: the first of them sooner than is likely, the last
-// later.
+// after the other rather than all at once.
 func (p *planner) stagger(slots []slot) {
 	queued := 0
 	for i := range slots {
@@ -90,7 +89,7 @@ func (p *planner) stagger(slots []slot) {
 		}
 		shift := 0.0
 		if s.queues() {
-			shift = 0.2 * ((float64(n)+0.5)/float64(queued) - 0.5)
+			shift = 0.2 * float64(n) / float64(queued)
 			n++
 		}
 		for k, q := range scenarios {

@@ -18,6 +18,9 @@ type packing struct {
 	tight   bool     // longer allocations would have taken more
 	// improves says that all jobs have a place, and that the new allocations end them sooner.
 	improves bool
+	// live and pending are the jobs of each of wants that have a place in existing allocations;
+	// nil: those that were found before.
+	live, pending []int64
 }
 
 // pack packs jobs into new allocations, as many as the limits allow. If these are too
@@ -94,18 +97,15 @@ func (k *packing) fill(f *draft, i int) {
 
 // cover sets where the jobs of a want can run.
 func (k *packing) cover(i int, w *want) {
-	asked := k.jobs[i] - k.left[i]
-	rest := w.open - asked
-	if w.cover.Asked = asked; !k.improves {
-		w.cover.Live = min(w.cover.Live, rest)
-		w.cover.Pending = min(w.cover.Pending, rest-w.cover.Live)
-		w.left = rest - w.cover.Live - w.cover.Pending
-	} else {
-		w.cover.Live = min(w.cover.Live, rest)
-		w.cover.Pending, w.left = rest-w.cover.Live, 0
+	c := &w.cover
+	if c.Asked = k.jobs[i] - k.left[i]; k.live != nil {
+		c.Live, c.Pending = k.live[i], k.pending[i]
+	}
+	if w.left = w.open - c.Asked - c.Live - c.Pending; k.improves { // they keep their place
+		c.Pending, w.left = c.Pending+w.left, 0
 	}
 	if w.left > 0 {
-		w.uncover(cmp.Or(k.reasons[i], "the jobs with a place in other allocations come first"))
+		w.uncover(k.reasons[i])
 	}
 }
 

@@ -364,7 +364,9 @@ func (p *planner) batch(a *AutoSchedule, wants []*want) bool {
 	reason := fmt.Sprintf("%s no place; waiting for %d, or until the oldest has waited for %s", workflow.CountOf(int64(total), "ready job has", "ready jobs have"), a.MinReadyJobs, inWords(a.MaxReadyAge))
 	p.act(Action{Kind: Wait, ActionID: a.ActionID, Until: due, Reason: reason})
 	for _, w := range wants {
-		w.uncover(reason)
+		if w.left > 0 {
+			w.uncover(reason)
+		}
 	}
 	return true
 }

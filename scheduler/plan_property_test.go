@@ -423,7 +423,8 @@ func TestProgress(t *testing.T) {
 func TestCapacityIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
-		s.Demand, s.Allocations = []Demand{drawDemand(t, 1, s.Pools)}, nil
+		s.Demand, s.Allocations, s.Forecast = []Demand{drawDemand(t, 1, s.Pools)}, nil, nil
+		s.Demand[0].LikelySeconds = 0
 		job := s.Demand[0]
 		after := carriedOut(s, Plan(s))
 		job.Ready = rapid.Int64Range(0, job.Ready).Draw(t, "still ready")
