@@ -11,6 +11,12 @@ import (
 type Nodes struct {
 	Required []string // it contains all of them
 	Excluded []string // it contains none of them
+	// Features must all be on each of its nodes (--constraint).
+	Features    []string
+	Reservation string // it starts in this one
+	// Unclear says that an option was not understood, such as a constraint with alternatives: only
+	// Slurm knows which nodes it may get.
+	Unclear bool
 	// Restricted says that other options narrow the choice, so that only Slurm knows the
 	// remaining nodes.
 	Restricted bool
@@ -23,7 +29,7 @@ var nodeOptions = map[string]string{
 }
 
 // NodesOf returns the nodes of slurm_defaults and extra, which takes precedence. A list in
-// a file, or an invalid one, sets Restricted.
+// a file, or an invalid one, sets Restricted and Unclear.
 func NodesOf(defaults []Option, extra string) (n Nodes) {
 	values := map[string]string{}
 	for _, o := range defaults {
@@ -40,8 +46,13 @@ func NodesOf(defaults []Option, extra string) (n Nodes) {
 		hosts, err := slurm.ExpandNodes(value)
 		switch {
 		case value == "":
-		case name != "nodelist" && name != "exclude", err != nil, strings.Contains(value, "/"):
+		case name == "constraint" && !strings.ContainsAny(value, "|[]()*!"):
 			n.Restricted = true
+			n.Features = sorted(strings.FieldsFunc(value, func(r rune) bool { return r == '&' || r == ',' }))
+		case name == "reservation" && !strings.Contains(value, ","):
+			n.Restricted, n.Reservation = true, value
+		case name != "nodelist" && name != "exclude", err != nil, strings.Contains(value, "/"):
+			n.Restricted, n.Unclear = true, true
 		case name == "nodelist":
 			n.Required = sorted(hosts)
 		default:

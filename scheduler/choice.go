@@ -93,12 +93,15 @@ func (p *planner) choose(a *AutoSchedule, wants []*want, o *outlook) *packing {
 			}
 		}
 	}
-	best := pick(options, a.Prefer)
-	if left, _ := a.rate(p.Now); len(best.replaces) > 0 && len(best.packing.drafts) > left {
-		best = none // what is canceled must be replaced at once
-	}
-	if !must && best != none && best.by > none.by-max(none.by/gainPart, int64(gainLeast/time.Second)) {
+	kept, replaced := split(options)
+	best := pick(kept, a.Prefer)
+	if !must && !best.beats(none) {
 		best = none
+	}
+	if x := pick(replaced, a.Prefer); x != nil && x.left <= best.left && x.beats(best) {
+		if left, _ := a.rate(p.Now); len(x.packing.drafts) <= left { // all at once
+			best = x
+		}
 	}
 	p.record(options, best, none, must)
 	if best == none {
@@ -109,6 +112,24 @@ func (p *planner) choose(a *AutoSchedule, wants []*want, o *outlook) *packing {
 		p.replace(s, fmt.Sprintf("new allocations are expected to end the jobs in %s instead of %s", about(best.Completion), about(none.Completion)))
 	}
 	return best.packing
+}
+
+// beats reports whether the jobs end so much sooner than with the other option that it is
+// worth more requests, or the place of pending allocations in the queue.
+func (x *option) beats(other *option) bool {
+	return x.by <= other.by-max(other.by/gainPart, int64(gainLeast/time.Second))
+}
+
+// split separates the options that cancel pending allocations.
+func split(options []*option) (kept, replaced []*option) {
+	for _, x := range options {
+		if len(x.replaces) > 0 {
+			replaced = append(replaced, x)
+		} else {
+			kept = append(kept, x)
+		}
+	}
+	return kept, replaced
 }
 
 // calm reports whether the latest request of the action, or of a person, is some time ago. Before
@@ -238,7 +259,7 @@ func (p *planner) option(a *AutoSchedule, wants []*want, o *outlook, v variant, 
 	}
 	v.by, v.vacancies = time.Duration(by)*time.Second, o.vacancies.Clone()
 	x.packing = p.packFor(a, wants, own, &v)
-	if len(x.packing.drafts) == 0 || by < longestAim && sum(x.packing.left) > 0 && !x.packing.tight {
+	if len(x.packing.drafts) == 0 || x.packing.late {
 		return nil
 	}
 	x.packing.live, x.packing.pending = live, pending
@@ -256,7 +277,7 @@ func startLikely(s *slot) int64 { return s.starts[likely] }
 func (p *planner) planned(f *draft, v *forecast.Vacancies) slot {
 	shape := f.final(&p.set)
 	r := p.request(&shape, f.pool.Place)
-	s := slot{draft: f, room: roomOf(&shape, &p.set), cpus: p.charged(&shape, f.pool), free: v.Take(&r)}
+	s := slot{draft: f, room: roomOf(&shape, &p.set), cpus: p.charged(&shape, f.pool), free: p.take(v, &r)}
 	s.wait = p.Forecast.Wait(p.Now, &r, s.free)
 	for _, w := range p.wants {
 		s.admits = append(s.admits, f.admits(w.Demand))
@@ -328,8 +349,11 @@ func (x *option) measure(loads []load, counts []int64) {
 }
 
 // pick returns the option that uses least of those that have room for most jobs and end them
-// soon enough.
+// soon enough; nil if there are no options.
 func pick(options []*option, prefer Preference) *option {
+	if len(options) == 0 {
+		return nil
+	}
 	least, soonest := options[0].left, forever
 	for _, x := range options {
 		least = min(least, x.left)

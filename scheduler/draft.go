@@ -78,7 +78,7 @@ func (p *planner) workIn(s *Shape, pool *Pool, d *Demand, v *variant) time.Durat
 		}
 	}
 	r := p.request(s, pool.Place)
-	if v.vacancies.Take(&r) {
+	if p.take(v.vacancies, &r) {
 		return v.by
 	}
 	return v.by - p.Forecast.Wait(p.Now, &r, false).Likely

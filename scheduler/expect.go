@@ -50,7 +50,7 @@ func (p *planner) outlook() *outlook {
 	for _, a := range p.supply {
 		s := slot{Allocation: a, room: a.room(p.Now, p.set.Margins), cpus: p.charged(&a.Shape, p.pools[a.Shape.Pool])}
 		if a.State == Pending {
-			p.expect(&s, &o.vacancies)
+			p.expect(&s, o.vacancies)
 		}
 		for _, w := range p.wants {
 			s.admits = append(s.admits, a.admits(w.Demand, p.pools[a.Shape.Pool], p.Now.Add(p.set.RequeuedFor)))
@@ -62,14 +62,25 @@ func (p *planner) outlook() *outlook {
 }
 
 // expect estimates when a pending allocation starts.
-func (p *planner) expect(s *slot, v **forecast.Vacancies) {
+func (p *planner) expect(s *slot, v *forecast.Vacancies) {
 	r := p.request(&s.Shape, s.Place)
-	s.free = !s.late(p.Now) && (*v).Take(&r)
-	s.wait = p.Forecast.Remaining(p.Now, &r, s.free, max(p.Now.Sub(s.Asked), 0), s.Expected)
+	waited := max(p.Now.Sub(s.Asked), 0)
+	s.free = !s.late(p.Now) && p.take(v, &r)
+	if s.free && waited >= forecast.Patience {
+		s.free, p.stuck = false, append(p.stuck, r)
+	}
+	s.wait = p.Forecast.Remaining(p.Now, &r, s.free, waited, s.Expected)
 	if s.Eligible.After(p.Now) {
 		delay := s.Eligible.Sub(p.Now)
 		s.wait.Low, s.wait.Likely, s.wait.High = s.wait.Low+delay, s.wait.Likely+delay, s.wait.High+delay
 	}
+}
+
+// take reports whether an allocation could start now, and takes its resources. Where one of
+// ours is pending although its resources seem to be free, something else holds it back, and
+// the same holds for others that need as much.
+func (p *planner) take(v *forecast.Vacancies, r *forecast.Request) bool {
+	return !slices.ContainsFunc(p.stuck, func(x forecast.Request) bool { return x.Within(r) }) && v.Take(r)
 }
 
 // stagger sets the starts of allocations by their waits. Those that have to queue start one

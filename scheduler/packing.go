@@ -16,6 +16,7 @@ type packing struct {
 	drafts  []*draft
 	limits  []Action // the limits that were reached: Wait or Pause
 	tight   bool     // longer allocations would have taken more
+	late    bool     // a further allocation could not have ended its jobs in time
 	// improves says that all jobs have a place, and that the new allocations end them sooner.
 	improves bool
 	// live and pending are the jobs of each of wants that have a place in existing allocations;
@@ -59,7 +60,7 @@ func (p *planner) packFor(a *AutoSchedule, wants []*want, jobs []int64, v *varia
 			}
 			for ; k.left[i] > 0 && room > 0 && g.left > 0; room, g.left = room-1, g.left-1 {
 				f := p.draft(pool, w.Demand, v)
-				if f == nil {
+				if k.late = k.late || f == nil; f == nil {
 					break
 				}
 				f.probe, f.instead = g.probe, cmp.Or(instead, f.instead)

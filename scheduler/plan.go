@@ -119,6 +119,7 @@ type planner struct {
 	actions  []AutoSchedule
 	pools    map[string]*Pool
 	decision Decision
+	stuck    []forecast.Request // pending although their resources seem to be free
 }
 
 // want is demand with the places found for it.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/allocation"
+	"github.com/torc-slurm/torc-slurm/scheduler/forecast"
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -219,7 +220,24 @@ func (p *pools) chooseNodes(t *target) error {
 	if t.Hosts != nil {
 		t.Hosts = slices.DeleteFunc(slices.Clone(t.Hosts), func(host string) bool { return slices.Contains(chosen.Excluded, host) })
 	}
+	t.Place = placeOf(&t.base)
+	if len(t.Place.Partitions) == 0 && t.partition != nil {
+		t.Place.Partitions = []string{t.partition.Name}
+	}
+	t.Place.Features, t.Place.Reservation, t.Place.Unclear = chosen.Features, chosen.Reservation, chosen.Unclear
+	if len(chosen.Required) > 0 || len(chosen.Excluded) > 0 {
+		t.Place.Hosts = slices.Sorted(slices.Values(t.Hosts))
+	}
 	return nil
+}
+
+// placeOf returns where a request may start, as far as it says so.
+func placeOf(r *compute.AllocationRequest) forecast.Place {
+	place := forecast.Place{QOS: r.QOS, Account: r.Account}
+	if r.Partition != "" {
+		place.Partitions = strings.Split(r.Partition, ",")
+	}
+	return place
 }
 
 // refusals returns why no partition accepts a job; only of the requested partition
@@ -250,6 +268,9 @@ func (p *pools) ofPartition(part *siteconfigs.Partition, node siteconfigs.NodeTy
 	// Our own processes need some memory on a node that is requested as a whole.
 	t.Node = Resources{CPUs: node.CPUs, MemoryBytes: max(node.MemoryMB*slurm.MiB-runnerMemory, 0), GPUs: node.GPUs}
 	t.Shared, t.Nodes = part.Shared, part.MinNodes
+	if part.Shared && node.CPUs > 0 { // see size
+		t.MemoryPerCPU = node.MemoryMB * slurm.MiB / node.CPUs
+	}
 	t.MaxWalltime = part.MaxWalltime
 	for _, limit := range []int64{part.MaxNodes, part.MaxNodesPerUser, part.TotalNodes} {
 		if limit > 0 && (t.MaxNodes == 0 || limit < t.MaxNodes) {

@@ -26,7 +26,7 @@ func AllocationOf(a *compute.Allocation, load *store.AllocationLoad, silent bool
 	q := &a.Request
 	out := Allocation{
 		ID: a.ID, ActionID: q.ActionID, State: stateOf(a, silent), Asked: time.UnixMilli(a.AskedMS), Requeued: a.RestartCount > 0,
-		Reason: a.SlurmReason, Widened: strings.Contains(q.Partition, ","),
+		Reason: a.SlurmReason, Place: placeOf(q), Widened: strings.Contains(q.Partition, ","),
 		Shape: Shape{
 			Pool: q.Pool, SchedulerID: a.SchedulerConfigID, Nodes: max(q.Nodes, 1),
 			Node:     Resources{CPUs: q.Offer.CPUs, MemoryBytes: q.Offer.MemoryBytes, GPUs: q.Offer.GPUs, Slots: q.MaxParallelJobs},
@@ -36,6 +36,9 @@ func AllocationOf(a *compute.Allocation, load *store.AllocationLoad, silent bool
 	}
 	if out.State != Active {
 		return out
+	}
+	if a.StartMS != 0 {
+		out.Started = time.UnixMilli(a.StartMS)
 	}
 	if a.LimitMS != 0 {
 		out.End = time.UnixMilli(a.LimitMS)

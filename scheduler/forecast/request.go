@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"slices"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
@@ -13,7 +14,9 @@ type Place struct {
 	Account     string
 	Reservation string   // its name; empty: none
 	Features    []string // every node must have all of them
-	Hosts       []string // only these nodes, sorted; nil: any
+	// Unclear says that only Slurm knows on which nodes: none counts as free.
+	Unclear bool
+	Hosts   []string // only these nodes, sorted; nil: any
 }
 
 // Request is an allocation about which a forecast is wanted.
@@ -24,6 +27,13 @@ type Request struct {
 	WholeNodes bool               // no other job may run on them
 	Exclude    []string           // nodes that it must not get, sorted
 	Walltime   time.Duration
+}
+
+// Within reports whether another allocation asks for the same place and at least as much.
+func (r *Request) Within(other *Request) bool {
+	return slices.Equal(r.Partitions, other.Partitions) && r.QOS == other.QOS && r.Account == other.Account && r.Reservation == other.Reservation &&
+		r.Nodes <= other.Nodes && r.Node.CPUs <= other.Node.CPUs && r.Node.MemoryBytes <= other.Node.MemoryBytes && r.Node.GPUs <= other.Node.GPUs &&
+		r.Walltime <= other.Walltime && (other.WholeNodes || !r.WholeNodes)
 }
 
 // CPUs returns how many CPUs the allocation has in total.

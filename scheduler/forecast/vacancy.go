@@ -87,6 +87,9 @@ func (v *Vacancies) take(i int, r *Request) {
 
 // nodes returns the indices of the nodes that could take their part of the allocation now.
 func (v *Vacancies) nodes(r *Request) (fit []int) {
+	if r.Unclear {
+		return nil
+	}
 	for i := range v.free {
 		if v.has(i, r) && v.cluster.allows(&v.cluster.Nodes[i], r, v.now) {
 			fit = append(fit, i)

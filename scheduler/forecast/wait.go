@@ -71,9 +71,9 @@ var (
 	queueWait = Wait{Low: 5 * time.Minute, Likely: 30 * time.Minute, High: 4 * time.Hour, Reason: "no similar allocation has been observed; half an hour is assumed"}
 )
 
-// patience is how long an allocation may be pending while its resources seem to be free. After
+// Patience is how long an allocation may be pending while its resources seem to be free. After
 // that, something else holds it back.
-const patience = 2 * time.Minute
+const Patience = 2 * time.Minute
 
 // How similar and recent earlier allocations have to be.
 const (
@@ -93,7 +93,7 @@ func (f *Forecast) Wait(now time.Time, r *Request, free bool) Wait {
 // Remaining returns how much longer an allocation will be pending that has been pending for
 // some time. Expected is when Slurm expects to start it; zero if it does not say.
 func (f *Forecast) Remaining(now time.Time, r *Request, free bool, waited time.Duration, expected time.Time) Wait {
-	free = free && waited < patience
+	free = free && waited < Patience
 	prior := queueWait
 	if free {
 		prior = freeWait
@@ -140,7 +140,7 @@ func (f *Forecast) estimate(now time.Time, r *Request, expected time.Time) (time
 	var best *Probe
 	for i := range f.Probes {
 		p := &f.Probes[i]
-		if now.Sub(p.At) < probeLifetime && p.covers(r) && p.Start.Before(now.Add(longestEstimate)) && (best == nil || p.Start.Before(best.Start)) {
+		if now.Sub(p.At) < probeLifetime && r.Within(&p.Request) && p.Start.Before(now.Add(longestEstimate)) && (best == nil || p.Start.Before(best.Start)) {
 			best = p
 		}
 	}
@@ -153,15 +153,6 @@ func (f *Forecast) estimate(now time.Time, r *Request, expected time.Time) (time
 // longestEstimate bounds the estimates that are believed. Slurm answers with a year from now
 // where it does not know.
 const longestEstimate = 30 * 24 * time.Hour
-
-// covers reports whether the allocation of the probe asked for the same place and at least
-// as much.
-func (p *Probe) covers(r *Request) bool {
-	q := &p.Request
-	return slices.Equal(q.Partitions, r.Partitions) && q.QOS == r.QOS && q.Account == r.Account && q.Reservation == r.Reservation &&
-		q.Nodes >= r.Nodes && q.Node.CPUs >= r.Node.CPUs && q.Node.MemoryBytes >= r.Node.MemoryBytes && q.Node.GPUs >= r.Node.GPUs &&
-		q.Walltime >= r.Walltime && (q.WholeNodes || !r.WholeNodes)
-}
 
 // weightOf returns how much an earlier allocation says about a request: 1 if it is
 // equal and recent, and less the more it differs.
