@@ -64,6 +64,9 @@ type Running struct {
 	Nodes int64
 	Count int64
 	Until time.Time // when they should end according to their declared runtime
+	// ClassID is their claim class, and Declared their declared runtime.
+	ClassID  int64
+	Declared time.Duration
 }
 
 // admits reports whether the allocation counts for a job of the demand, if

@@ -17,7 +17,11 @@ func (l *pass) carryOut(ctx context.Context) error {
 	if err := l.carryOutDue(ctx); err != nil {
 		return err
 	}
-	d := l.decide()
+	l.recordWaits()
+	d, err := l.decide(ctx)
+	if err != nil {
+		return err
+	}
 	refusedIn := map[string]bool{} // pools in which Slurm has just refused a request
 	for _, a := range d.Actions {
 		switch a.Kind {
@@ -27,6 +31,7 @@ func (l *pass) carryOut(ctx context.Context) error {
 				return err
 			}
 			if canceled {
+				l.recordCanceled(a.Allocation)
 				l.report.Canceled = append(l.report.Canceled, a)
 			}
 		case Widen:
@@ -64,7 +69,11 @@ func (l *pass) replan(ctx context.Context) error {
 		return err
 	}
 	l.report.Covered, l.report.Waits = nil, nil
-	for _, a := range l.decide().Actions {
+	d, err := l.decide(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range d.Actions {
 		switch a.Kind {
 		case Wait, Pause:
 			l.wait(a)
@@ -76,7 +85,7 @@ func (l *pass) replan(ctx context.Context) error {
 }
 
 // foresee reports what the pass would do.
-func (l *pass) foresee() {
+func (l *pass) foresee(ctx context.Context) error {
 	for i := range l.due {
 		d := &l.due[i]
 		if err := d.complete(l); err != nil {
@@ -90,7 +99,11 @@ func (l *pass) foresee() {
 		}
 		l.report.Planned = append(l.report.Planned, d.planned())
 	}
-	for _, a := range l.decide().Actions {
+	d, err := l.decide(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range d.Actions {
 		switch a.Kind {
 		case Cancel:
 			l.report.Canceled = append(l.report.Canceled, a)
@@ -100,12 +113,20 @@ func (l *pass) foresee() {
 			l.wait(a)
 		}
 	}
+	return nil
 }
 
 // decide plans, and reports where the ready jobs can run.
-func (l *pass) decide() Decision {
+func (l *pass) decide(ctx context.Context) (Decision, error) {
 	s := l.snapshot()
 	d := Plan(s)
+	if err := l.withForecast(ctx, &s, &d); err != nil {
+		return d, err
+	}
+	if s.Forecast != nil {
+		d = Plan(s)
+	}
+	l.report.Choices, l.report.NoForecast = d.Choices, s.NoForecast
 	classes := map[int64]placement.Class{}
 	for i := range s.Demand {
 		classes[s.Demand[i].ID] = s.Demand[i].Class
@@ -119,7 +140,7 @@ func (l *pass) decide() Decision {
 		}
 		l.report.Covered = append(l.report.Covered, Covered{Class: classes[c.ClassID], Coverage: c})
 	}
-	return d
+	return d, nil
 }
 
 func idOfCoverage(c *Coverage) demandID {
@@ -134,6 +155,7 @@ func (l *pass) planned(a Action) Planned {
 	for _, x := range l.pools.actions {
 		if x.id == a.ActionID {
 			p.Request = l.withOptions(t.request(&a.Shape), x.config.MaxParallelJobs, x.config.IdleTimeout)
+			p.Request.Expected = a.expectation(t)
 		}
 	}
 	return p

@@ -103,11 +103,15 @@ func (p *planner) choose(a *AutoSchedule, wants []*want, o *outlook) *packing {
 			best = x
 		}
 	}
+	shown := len(p.decision.Choices)
 	p.record(options, best, none, must)
 	if best == none {
 		return nil
 	}
-	best.packing.improves = !must
+	best.packing.improves, best.packing.choice = !must, &best.Choice
+	if n := len(p.decision.Choices); n > shown+1 {
+		best.packing.instead = p.decision.Choices[shown+1].Line()
+	}
 	for _, s := range best.replaces {
 		p.replace(s, fmt.Sprintf("new allocations are expected to end the jobs in %s instead of %s", about(best.Completion), about(none.Completion)))
 	}
@@ -279,6 +283,7 @@ func (p *planner) planned(f *draft, v *forecast.Vacancies) slot {
 	r := p.request(&shape, f.pool.Place)
 	s := slot{draft: f, room: roomOf(&shape, &p.set), cpus: p.charged(&shape, f.pool), free: p.take(v, &r)}
 	s.wait = p.Forecast.Wait(p.Now, &r, s.free)
+	f.wait, f.free = s.wait, s.free
 	for _, w := range p.wants {
 		s.admits = append(s.admits, f.admits(w.Demand))
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/scheduler/forecast"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
@@ -23,6 +24,8 @@ type draft struct {
 	probe string // not empty: why it is a probe
 	// instead says why a node that jobs avoid is not excluded.
 	instead string
+	wait    forecast.Wait // that is expected; of no meaning without a forecast
+	free    bool          // its resources are free now
 }
 
 // part are the jobs of one want in a draft.

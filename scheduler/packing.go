@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // packing is the new allocations of one action, and the jobs that remain.
@@ -22,6 +24,21 @@ type packing struct {
 	// live and pending are the jobs of each of wants that have a place in existing allocations;
 	// nil: those that were found before.
 	live, pending []int64
+	// choice is what is expected of these allocations, and instead the best other choice; nil
+	// without a forecast.
+	choice  *Choice
+	instead string
+}
+
+// expect returns what is expected of a draft; nil without a forecast.
+func (k *packing) expect(f *draft) *compute.AllocationExpectation {
+	if k.choice == nil {
+		return nil
+	}
+	return &compute.AllocationExpectation{
+		Free: f.free, LowS: int64(f.wait.Low / time.Second), WaitS: int64(f.wait.Likely / time.Second), HighS: int64(f.wait.High / time.Second), Reason: f.wait.Reason,
+		EndS: int64(k.choice.Completion / time.Second), IdleShare: k.choice.IdleShare, Instead: k.instead,
+	}
 }
 
 // pack packs jobs into new allocations, as many as the limits allow. If these are too

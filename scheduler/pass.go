@@ -255,6 +255,9 @@ func (l *pass) allocation(a *compute.Allocation) Allocation {
 		out.ActionID = 0
 	}
 	out.Widened = out.Widened || l.memory.narrow[a.ID]
+	if out.State == Pending && l.Expected != nil {
+		out.Expected = l.Expected(a.SlurmJobID)
+	}
 	if out.Requeued && l.Eligible != nil {
 		out.Eligible = l.Eligible(a.SlurmJobID)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/scheduler/forecast"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // Snapshot has the facts for Plan: one workflow at one moment.
@@ -59,7 +60,10 @@ type Action struct {
 	Allocation int64     // Cancel, Widen
 	Partition  string    // Widen
 	Until      time.Time // Wait, Pause; zero: when something changes
-	Reason     string    // for people
+	// Expect is what is expected of each of the allocations of Submit and Probe; nil without a
+	// forecast.
+	Expect *compute.AllocationExpectation
+	Reason string // for people
 }
 
 // Decision is what to do now, and where each ready job can run.
@@ -404,6 +408,9 @@ func (p *planner) submit(a *AutoSchedule, k *packing) {
 		}
 		if f.instead != "" {
 			act.Reason += "; " + f.instead
+		}
+		if act.Expect = k.expect(f); act.Expect != nil {
+			act.Reason += fmt.Sprintf("; expected to start in about %s (%s)", about(f.wait.Likely), f.wait.Reason)
 		}
 		if f.probe != "" {
 			act.Reason = f.probe + ": trying one; " + act.Reason

@@ -254,13 +254,9 @@ func TestNothingIsAskedForInVain(t *testing.T) {
 		for range 40 {
 			d := Plan(s)
 			for _, a := range d.Actions {
-				t.Logf("%s %s %d x %+v: %s", s.Now.Format("15:04"), a.Kind, a.Count, a.Shape, a.Reason)
 				if a.Kind == Cancel && a.Allocation >= ours {
 					t.Errorf("at %s: %s", s.Now.Format("15:04"), a.Reason)
 				}
-			}
-			for _, c := range d.Choices {
-				t.Log(c.Line())
 			}
 			s = carriedOut(s, d)
 			s.Now = s.Now.Add(time.Duration(rapid.IntRange(1, 30).Draw(t, "minutes")) * time.Minute)

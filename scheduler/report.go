@@ -26,8 +26,12 @@ type Report struct {
 	Widened     []Action // of kind Widen
 	Waits       []Action // of kinds Wait and Pause
 	Covered     []Covered
-	Asked       []compute.Allocation // accepted by Slurm
-	Refused     []Refusal            // refused by Slurm, or not requested because of an error
+	// Choices are the sets of allocations that were compared, the chosen ones first; NoForecast
+	// is why there are none.
+	Choices    []Choice
+	NoForecast string
+	Asked      []compute.Allocation // accepted by Slurm
+	Refused    []Refusal            // refused by Slurm, or not requested because of an error
 }
 
 // Refusal is why an allocation was not requested, or not accepted.

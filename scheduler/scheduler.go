@@ -36,6 +36,11 @@ type Options struct {
 	// nil.
 	Poll     func()
 	Eligible func(slurmJobID int64) time.Time
+	// Expected returns when Slurm expected at the last poll to start a pending job; zero if it
+	// did not say. May be nil.
+	Expected func(slurmJobID int64) time.Time
+	// Outlook has what plans know of the cluster; nil: they are made without a forecast.
+	Outlook Outlook
 	// Widen lets a pending Slurm job start in any of several partitions; nil: this is not
 	// possible.
 	Widen    func(ctx context.Context, slurmJobID int64, partitions []string) error
@@ -80,7 +85,8 @@ type memory struct {
 	noted  map[string]bool        // events that were written
 	left   map[int64]time.Time    // when allocations were first seen without their runners
 	narrow map[int64]bool         // allocations that Slurm does not start in another partition
-	stall  *Hold                  // the error of our own that prevents requests
+	facts  facts
+	stall  *Hold // the error of our own that prevents requests
 	tries  int
 }
 
@@ -251,7 +257,9 @@ func (s *Scheduler) Plan(ctx context.Context, workflowID int64, o compute.Submit
 	if err := l.read(ctx); err != nil {
 		return nil, fmt.Errorf("plan the allocations of workflow %d: %w", workflowID, err)
 	}
-	l.foresee()
+	if err := l.foresee(ctx); err != nil {
+		return nil, fmt.Errorf("plan the allocations of workflow %d: %w", workflowID, err)
+	}
 	return l.report, nil
 }
 
@@ -269,6 +277,8 @@ func (s *Scheduler) Review(ctx context.Context, workflowID int64) (*Report, erro
 	if err := l.read(ctx); err != nil {
 		return nil, fmt.Errorf("review the allocations of workflow %d: %w", workflowID, err)
 	}
-	l.foresee()
+	if err := l.foresee(ctx); err != nil {
+		return nil, fmt.Errorf("plan the allocations of workflow %d: %w", workflowID, err)
+	}
 	return l.report, nil
 }

@@ -34,6 +34,9 @@ func AllocationOf(a *compute.Allocation, load *store.AllocationLoad, silent bool
 			Together: q.Nodes > 1 && !q.OneRunnerPerNode,
 		},
 	}
+	if e := q.Expected; e != nil && len(out.Place.Partitions) == 0 && e.Partition != "" {
+		out.Place.Partitions = []string{e.Partition}
+	}
 	if out.State != Active {
 		return out
 	}
@@ -78,6 +81,7 @@ func (a *Allocation) observe(load *store.AllocationLoad) {
 		c := &j.Class
 		a.Running = append(a.Running, Running{
 			Each: Resources{CPUs: c.CPUs, MemoryBytes: c.MemoryBytes, GPUs: c.GPUs}, Nodes: c.Nodes, Count: j.Count, Until: j.Until,
+			ClassID: c.ID, Declared: time.Duration(c.RuntimeSeconds) * time.Second,
 		})
 	}
 }

@@ -97,6 +97,9 @@ type AllocationRequest struct {
 	ActionID int64  `json:"action_id,omitempty"`
 	Pool     string `json:"pool,omitempty"`
 
+	// Expected is what the plan expected of it; nil: there was no forecast.
+	Expected *AllocationExpectation `json:"expected,omitempty"`
+
 	// Offer is what one of its nodes will have to give, as far as it is known.
 	Offer AllocationOffer `json:"offer"`
 }

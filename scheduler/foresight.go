@@ -1,0 +1,168 @@
+package scheduler
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/scheduler/forecast"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+)
+
+// Outlook has the facts of a forecast, which are the same for all workflows.
+type Outlook interface {
+	// Cluster returns what the cluster is like now. It may call Slurm. The error says why that is
+	// not known.
+	Cluster(ctx context.Context) (*forecast.Cluster, error)
+	// Probes returns the recent answers of sbatch --test-only.
+	Probes() []forecast.Probe
+	// Waits returns how long earlier allocations were pending.
+	Waits(now time.Time) []forecast.Past
+	// Waited records how long an allocation was pending.
+	Waited(a *compute.Allocation, p forecast.Past)
+}
+
+// How long facts are used. Where all jobs have a place, newer ones are only read now and then,
+// to see whether more allocations would help.
+const (
+	factsEvery    = 5 * time.Minute
+	factsLast     = 10 * time.Minute
+	runtimesEvery = 30 * time.Second
+)
+
+// facts are what a workflow's plans know of the cluster and of its jobs.
+type facts struct {
+	cluster    *forecast.Cluster // nil: not known
+	asked      time.Time         // when the cluster was asked for last
+	reason     string            // why it is not known
+	runtimes   map[int64]forecast.Runtimes
+	runtimesAt time.Time
+}
+
+// withForecast adds to a snapshot what the cluster and the jobs are like. Plain is the plan
+// without it: as long as no job is ready, nothing is asked.
+func (l *pass) withForecast(ctx context.Context, s *Snapshot, plain *Decision) error {
+	if l.Outlook == nil || s.Ended || s.Held != nil {
+		return nil
+	}
+	ready := slices.ContainsFunc(plain.Coverage, func(c Coverage) bool { return c.Ready > 0 })
+	asks := slices.ContainsFunc(plain.Actions, func(a Action) bool { return a.Kind == Submit || a.Kind == Probe })
+	f := &l.memory.facts
+	if !l.seen && (asks || ready && l.now.Sub(f.asked) >= factsEvery) {
+		l.askCluster(ctx, f)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	if f.cluster != nil && l.now.Sub(f.cluster.At) > factsLast {
+		f.cluster = nil
+	}
+	if s.NoForecast = f.reason; f.cluster == nil {
+		return nil
+	}
+	s.Forecast = &forecast.Forecast{Cluster: f.cluster, Past: l.Outlook.Waits(l.now), Probes: l.Outlook.Probes()}
+	if err := l.readRuntimes(ctx, s, f); err != nil {
+		return err
+	}
+	f.apply(s)
+	return nil
+}
+
+// askCluster reads what the cluster is like; what was known before stays if that fails.
+func (l *pass) askCluster(ctx context.Context, f *facts) {
+	cluster, err := l.Outlook.Cluster(ctx)
+	f.asked, f.reason = l.now, ""
+	if err != nil {
+		f.reason = err.Error()
+		return
+	}
+	f.cluster = cluster
+}
+
+// readRuntimes reads how long finished jobs of the demanded classes ran.
+func (l *pass) readRuntimes(ctx context.Context, s *Snapshot, f *facts) error {
+	if l.seen || f.runtimes != nil && l.now.Sub(f.runtimesAt) < runtimesEvery {
+		return nil
+	}
+	var classes []int64
+	for i := range s.Demand {
+		classes = append(classes, s.Demand[i].ID)
+	}
+	slices.Sort(classes)
+	all, err := l.Store.Scheduling.Runtimes(ctx, slices.Compact(classes))
+	if err != nil {
+		return err
+	}
+	f.runtimes, f.runtimesAt = map[int64]forecast.Runtimes{}, l.now
+	for class, list := range all {
+		f.runtimes[class] = forecast.RuntimesOf(list)
+	}
+	return nil
+}
+
+// apply sets how long jobs are likely to run.
+func (f *facts) apply(s *Snapshot) {
+	for i := range s.Demand {
+		d := &s.Demand[i]
+		d.LikelySeconds = int64(f.runtimes[d.ID].Likely(d.runtime()) / time.Second)
+	}
+	for i := range s.Allocations {
+		a := &s.Allocations[i]
+		a.Running = slices.Clone(a.Running)
+		for k := range a.Running {
+			r := &a.Running[k]
+			r.Until = r.Until.Add(f.runtimes[r.ClassID].Likely(r.Declared) - r.Declared)
+		}
+	}
+}
+
+// recordWaits records how long allocations were pending that have started.
+func (l *pass) recordWaits() {
+	if l.Outlook == nil || l.seen || l.dry {
+		return
+	}
+	for i := range l.supply.Live {
+		if a := &l.supply.Live[i]; a.StartMS > 0 && a.SlurmJobID != 0 {
+			l.Outlook.Waited(a, pastOf(a, time.UnixMilli(a.StartMS), false))
+		}
+	}
+}
+
+// recordCanceled records that an allocation has not started until now.
+func (l *pass) recordCanceled(id int64) {
+	if i := slices.IndexFunc(l.supply.Live, func(a compute.Allocation) bool { return a.ID == id }); i >= 0 && l.Outlook != nil && l.supply.Live[i].SlurmJobID != 0 {
+		l.Outlook.Waited(&l.supply.Live[i], pastOf(&l.supply.Live[i], l.now, true))
+	}
+}
+
+// pastOf returns how long an allocation was pending until it started, or was canceled.
+func pastOf(a *compute.Allocation, until time.Time, canceled bool) forecast.Past {
+	q := &a.Request
+	nodes := max(q.Nodes, 1)
+	p := forecast.Past{
+		QOS: q.QOS, Account: q.Account, Nodes: nodes, CPUs: nodes * max(q.Offer.CPUs, 1), GPUs: nodes * q.Offer.GPUs,
+		Walltime: time.Duration(q.WalltimeS) * time.Second, Asked: time.UnixMilli(a.AskedMS), NotStarted: canceled,
+	}
+	p.Waited = max(until.Sub(p.Asked), 0)
+	p.Partition, _, _ = strings.Cut(q.Partition, ",")
+	if e := q.Expected; e != nil {
+		p.Free = e.Free
+		if p.Partition == "" {
+			p.Partition = e.Partition
+		}
+	}
+	return p
+}
+
+// expectation returns what a plan expects of an allocation, to be stored with its request.
+func (a *Action) expectation(t *target) *compute.AllocationExpectation {
+	if a.Expect == nil {
+		return nil
+	}
+	e := *a.Expect
+	if len(t.Place.Partitions) > 0 {
+		e.Partition = t.Place.Partitions[0]
+	}
+	return &e
+}
