@@ -17,7 +17,7 @@ func (l *pass) carryOut(ctx context.Context) error {
 	if err := l.carryOutDue(ctx); err != nil {
 		return err
 	}
-	l.recordWaits()
+	foresightOf(l).recordStarted(l.supply.Live)
 	d, err := l.decide(ctx)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (l *pass) carryOut(ctx context.Context) error {
 				return err
 			}
 			if canceled {
-				l.recordCanceled(a.Allocation)
+				foresightOf(l).recordCanceled(l.supply.Live, a.Allocation)
 				l.report.Canceled = append(l.report.Canceled, a)
 			}
 		case Widen:
@@ -120,7 +120,7 @@ func (l *pass) foresee(ctx context.Context) error {
 func (l *pass) decide(ctx context.Context) (Decision, error) {
 	s := l.snapshot()
 	d := Plan(s)
-	if err := l.withForecast(ctx, &s, &d); err != nil {
+	if err := foresightOf(l).add(ctx, &s, &d); err != nil {
 		return d, err
 	}
 	if s.Forecast != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/scheduler/forecast"
+	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
@@ -40,17 +41,31 @@ type facts struct {
 	runtimesAt time.Time
 }
 
-// withForecast adds to a snapshot what the cluster and the jobs are like. Plain is the plan
-// without it: as long as no job is ready, nothing is asked.
-func (l *pass) withForecast(ctx context.Context, s *Snapshot, plain *Decision) error {
-	if l.Outlook == nil || s.Ended || s.Held != nil {
+// foresight adds a forecast to the snapshots of a pass, and records what became of earlier
+// ones.
+type foresight struct {
+	outlook Outlook // nil: there is none
+	store   *store.Store
+	known   *facts
+	now     time.Time
+	silent  bool // nothing is asked and nothing recorded
+}
+
+func foresightOf(l *pass) *foresight {
+	return &foresight{outlook: l.Outlook, store: l.Store, known: &l.memory.facts, now: l.now, silent: l.seen}
+}
+
+// add adds to a snapshot what the cluster and the jobs are like. Plain is the plan without it:
+// as long as no job is ready, nothing is asked.
+func (l *foresight) add(ctx context.Context, s *Snapshot, plain *Decision) error {
+	if l.outlook == nil || s.Ended || s.Held != nil {
 		return nil
 	}
 	ready := slices.ContainsFunc(plain.Coverage, func(c Coverage) bool { return c.Ready > 0 })
 	asks := slices.ContainsFunc(plain.Actions, func(a Action) bool { return a.Kind == Submit || a.Kind == Probe })
-	f := &l.memory.facts
-	if !l.seen && (asks || ready && l.now.Sub(f.asked) >= factsEvery) {
-		l.askCluster(ctx, f)
+	f := l.known
+	if !l.silent && (asks || ready && l.now.Sub(f.asked) >= factsEvery) {
+		l.askCluster(ctx)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -61,8 +76,8 @@ func (l *pass) withForecast(ctx context.Context, s *Snapshot, plain *Decision) e
 	if s.NoForecast = f.reason; f.cluster == nil {
 		return nil
 	}
-	s.Forecast = &forecast.Forecast{Cluster: f.cluster, Past: l.Outlook.Waits(l.now), Probes: l.Outlook.Probes()}
-	if err := l.readRuntimes(ctx, s, f); err != nil {
+	s.Forecast = &forecast.Forecast{Cluster: f.cluster, Past: l.outlook.Waits(l.now), Probes: l.outlook.Probes()}
+	if err := l.readRuntimes(ctx, s); err != nil {
 		return err
 	}
 	f.apply(s)
@@ -70,8 +85,9 @@ func (l *pass) withForecast(ctx context.Context, s *Snapshot, plain *Decision) e
 }
 
 // askCluster reads what the cluster is like; what was known before stays if that fails.
-func (l *pass) askCluster(ctx context.Context, f *facts) {
-	cluster, err := l.Outlook.Cluster(ctx)
+func (l *foresight) askCluster(ctx context.Context) {
+	f := l.known
+	cluster, err := l.outlook.Cluster(ctx)
 	f.asked, f.reason = l.now, ""
 	if err != nil {
 		f.reason = err.Error()
@@ -81,8 +97,9 @@ func (l *pass) askCluster(ctx context.Context, f *facts) {
 }
 
 // readRuntimes reads how long finished jobs of the demanded classes ran.
-func (l *pass) readRuntimes(ctx context.Context, s *Snapshot, f *facts) error {
-	if l.seen || f.runtimes != nil && l.now.Sub(f.runtimesAt) < runtimesEvery {
+func (l *foresight) readRuntimes(ctx context.Context, s *Snapshot) error {
+	f := l.known
+	if l.silent || f.runtimes != nil && l.now.Sub(f.runtimesAt) < runtimesEvery {
 		return nil
 	}
 	var classes []int64
@@ -90,7 +107,7 @@ func (l *pass) readRuntimes(ctx context.Context, s *Snapshot, f *facts) error {
 		classes = append(classes, s.Demand[i].ID)
 	}
 	slices.Sort(classes)
-	all, err := l.Store.Scheduling.Runtimes(ctx, slices.Compact(classes))
+	all, err := l.store.Scheduling.Runtimes(ctx, slices.Compact(classes))
 	if err != nil {
 		return err
 	}
@@ -117,22 +134,20 @@ func (f *facts) apply(s *Snapshot) {
 	}
 }
 
-// recordWaits records how long allocations were pending that have started.
-func (l *pass) recordWaits() {
-	if l.Outlook == nil || l.seen || l.dry {
-		return
-	}
-	for i := range l.supply.Live {
-		if a := &l.supply.Live[i]; a.StartMS > 0 && a.SlurmJobID != 0 {
-			l.Outlook.Waited(a, pastOf(a, time.UnixMilli(a.StartMS), false))
+// recordStarted records how long allocations were pending that have started.
+func (l *foresight) recordStarted(live []compute.Allocation) {
+	for i := range live {
+		if a := &live[i]; a.StartMS > 0 && a.SlurmJobID != 0 && l.outlook != nil {
+			l.outlook.Waited(a, pastOf(a, time.UnixMilli(a.StartMS), false))
 		}
 	}
 }
 
 // recordCanceled records that an allocation has not started until now.
-func (l *pass) recordCanceled(id int64) {
-	if i := slices.IndexFunc(l.supply.Live, func(a compute.Allocation) bool { return a.ID == id }); i >= 0 && l.Outlook != nil && l.supply.Live[i].SlurmJobID != 0 {
-		l.Outlook.Waited(&l.supply.Live[i], pastOf(&l.supply.Live[i], l.now, true))
+func (l *foresight) recordCanceled(live []compute.Allocation, id int64) {
+	i := slices.IndexFunc(live, func(a compute.Allocation) bool { return a.ID == id && a.SlurmJobID != 0 })
+	if i >= 0 && l.outlook != nil {
+		l.outlook.Waited(&live[i], pastOf(&live[i], l.now, true))
 	}
 }
 
