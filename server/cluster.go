@@ -38,6 +38,8 @@ type ClusterOptions struct {
 	Site func(ctx context.Context, anew bool) (*siteconfigs.Site, error)
 	// Facts returns what is cached of the cluster, by any command; nil: no cache.
 	Facts func(ctx context.Context) (siteconfigs.Facts, error)
+	// StateDir is the folder for what is learned of the cluster; empty: nothing is kept.
+	StateDir string
 	// SignalLead is how long before its end an allocation's runner is signaled.
 	SignalLead time.Duration
 	// DaemonPatience is how long a runner waits at its start for a daemon that is
@@ -77,6 +79,15 @@ func (c *cluster) scheduler(changed <-chan struct{}) *scheduler.Scheduler {
 	o := scheduler.Options{
 		Store: d.store, Submitter: c, Silence: knownRunners{d.server}.ActiveSilence, Settings: c.o.Scheduling, Woken: changed, Now: d.o.Now, Log: d.o.Log,
 		Silent: 2 * d.o.Lease, Poll: c.Wake, Eligible: func(id int64) time.Time { return c.Seen().Jobs[id].Eligible },
+	}
+	o.Expected = func(id int64) time.Time {
+		if job := c.Seen().Jobs[id]; job.State.Pending() {
+			return job.Start
+		}
+		return time.Time{}
+	}
+	if c.o.Slurm != nil {
+		o.Outlook = newOutlook(c)
 	}
 	o.Settings.Requeue = c.o.Requeue
 	o.Widen = func(ctx context.Context, id int64, partitions []string) error {
