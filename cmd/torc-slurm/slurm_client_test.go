@@ -30,7 +30,7 @@ func TestCallsOfSlurmAreLimited(t *testing.T) {
 	p.run(0, "sq", "--fresh")
 	before := calls(slurm.Squeue)
 	for range 10 {
-		if _, said := p.run(0, "sq"); !strings.Contains(said, "s ago; --fresh polls again.") {
+		if _, said := p.run(0, "sq"); !strings.Contains(said, "s ago; --fresh polls it again.") {
 			t.Fatalf("how old is it? %s", said)
 		}
 	}

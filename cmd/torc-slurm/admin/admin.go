@@ -1,5 +1,4 @@
-// Package admin has the commands about a server: its passwords, its reload, and
-// whether it answers.
+// Package admin has the commands of the administrator of a server: passwords, reload, ping.
 package admin
 
 import (
@@ -10,11 +9,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
 
-// New groups the commands of the administrator of a server.
+// New returns the group of commands of the administrator of a server.
 func New(a *cli.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "admin",
-		Short:   "Look after a server that others share",
+		Short:   "Administer a shared server",
 		GroupID: cli.GroupServer,
 		Example: `  torc-slurm admin reload-auth`,
 		Args:    cobra.NoArgs,
@@ -22,10 +21,10 @@ func New(a *cli.Factory) *cobra.Command {
 	}
 	c.AddCommand(&cobra.Command{
 		Use:   "reload-auth",
-		Short: "Have a shared server read its authentication file again",
-		Long: `Have a server that was started with --auth-file read the file again. Users who are
-not in it any more, and former passwords, are rejected at once. If something is wrong
-with the file, the former users stay.`,
+		Short: "Reload the authentication file of a shared server",
+		Long: `Make a server that was started with --auth-file read the file again. Removed users and
+old passwords are rejected at once. If the file is invalid, the server keeps the current
+users.`,
 		Example:     `  torc-slurm --url https://login1:8443 admin reload-auth`,
 		Args:        cobra.NoArgs,
 		Annotations: cli.ServerExits(),
@@ -43,5 +42,5 @@ func reloadAuth(ctx context.Context, a *cli.Factory) error {
 	if err != nil {
 		return err
 	}
-	return a.ShowMessage(answer, "Read again: %s", answer.Message)
+	return a.ShowMessage(answer, "Reloaded: %s", answer.Message)
 }

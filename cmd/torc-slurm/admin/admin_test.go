@@ -27,7 +27,7 @@ var users = sync.OnceValue(func() string {
 
 func TestReloadAuth(t *testing.T) {
 	clitest.Check(t, New,
-		clitest.Case{Args: "admin reload-auth", Routes: clitest.Routes{reload: {Body: `{"message":"2 users","user_count":2}`}}, Want: clitest.Result{Stdout: "Read again: 2 users\n", Requests: []string{reload}}},
+		clitest.Case{Args: "admin reload-auth", Routes: clitest.Routes{reload: {Body: `{"message":"2 users","user_count":2}`}}, Want: clitest.Result{Stdout: "Reloaded: 2 users\n", Requests: []string{reload}}},
 		clitest.Case{Args: "admin reload-auth -f json", Routes: clitest.Routes{reload: {Body: `{"message":"2 users","user_count":2}`}}, Want: clitest.Result{
 			Stdout: `{
   "message": "2 users",
@@ -92,7 +92,7 @@ func TestAddPassword(t *testing.T) {
 	} {
 		tt.c.Read = []string{"users"}
 		got := clitest.Run(t, NewHtpasswd, tt.c)
-		if got.Status != 0 || !strings.HasSuffix(got.Stderr, "A server that uses users reads it when it starts, and when told to: torc-slurm admin reload-auth\n") {
+		if got.Status != 0 || !strings.HasSuffix(got.Stderr, "A server that uses users reads it when it starts. To make a running one read it: torc-slurm admin reload-auth\n") {
 			t.Errorf("%s: %+v", tt.name, got)
 		}
 		p, err := access.ParsePasswords([]byte(got.Files["users"]))
@@ -134,8 +134,8 @@ hint: write the file with torc-htpasswd
 		clitest.Case{Args: "htpasswd remove -f users eve", Files: files, Want: clitest.Result{Status: 3, Stderr: "error: users has no user eve\n"}},
 		clitest.Case{Args: "htpasswd remove -f none ann", Files: files, Want: clitest.Result{
 			Status: 3,
-			Stderr: "error: there is no file of users none\n" +
-				"hint: `torc-slurm htpasswd add` makes it\n",
+			Stderr: "error: there is no password file none\n" +
+				"hint: `torc-slurm htpasswd add` creates it\n",
 		}},
 		clitest.Case{Args: "htpasswd list -f users", Files: files, Want: clitest.Result{
 			Stdout: `╭──────╮
@@ -157,21 +157,21 @@ bob
 			Status: 3,
 			Stderr: "{\n" +
 				"  \"status\": \"error\",\n" +
-				"  \"message\": \"there is no file of users none\",\n" +
-				"  \"hint\": \"`torc-slurm htpasswd add` makes it\",\n" +
+				"  \"message\": \"there is no password file none\",\n" +
+				"  \"hint\": \"`torc-slurm htpasswd add` creates it\",\n" +
 				"  \"exit_status\": 3\n" +
 				"}\n",
 		}},
-		clitest.Case{Args: "htpasswd verify -f users ann -p blue", Files: files, Want: clitest.Result{Stdout: "The password is that of ann\n"}},
-		clitest.Case{Args: "htpasswd verify -f users ann", Stdin: "green\n", Files: files, Want: clitest.Result{Status: cli.ExitFailed, Stderr: "Password for ann: error: the password is not that of ann\n"}},
-		clitest.Case{Args: "htpasswd verify -f users eve -p blue", Files: files, Want: clitest.Result{Status: cli.ExitFailed, Stderr: "error: the password is not that of eve\n"}},
+		clitest.Case{Args: "htpasswd verify -f users ann -p blue", Files: files, Want: clitest.Result{Stdout: "This is the password of ann\n"}},
+		clitest.Case{Args: "htpasswd verify -f users ann", Stdin: "green\n", Files: files, Want: clitest.Result{Status: cli.ExitFailed, Stderr: "Password for ann: error: this is not the password of ann\n"}},
+		clitest.Case{Args: "htpasswd verify -f users eve -p blue", Files: files, Want: clitest.Result{Status: cli.ExitFailed, Stderr: "error: this is not the password of eve\n"}},
 	)
 	// The server of --url reads the file after the change.
 	got := clitest.Run(t, NewHtpasswd, clitest.Case{
 		Args: "htpasswd remove -f users ann --reload-auth --server-password secret", Files: files,
 		Routes: clitest.Routes{reload: {Body: `{"message":"1 user","user_count":1}`}},
 	})
-	if got.Status != 0 || got.Stdout != "Read again: 1 user\n" || len(got.Requests) != 1 {
+	if got.Status != 0 || got.Stdout != "Reloaded: 1 user\n" || len(got.Requests) != 1 {
 		t.Errorf("with --reload-auth: %+v", got)
 	}
 	got = clitest.Run(t, NewHtpasswd, clitest.Case{Args: "htpasswd hash ann -c 10 -p blue"})

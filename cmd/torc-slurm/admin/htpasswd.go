@@ -15,24 +15,24 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// htpasswdFlags are those of torc-htpasswd.
+// htpasswdFlags are the flags of htpasswd.
 type htpasswdFlags struct {
 	file     string
 	password string
 	cost     int
-	// reload has a server read the file; serverPassword is for that server.
+	// reload makes a server read the changed file; serverPassword is for that server.
 	reload         bool
 	serverPassword string
 }
 
-// NewHtpasswd groups the commands about a file of passwords.
+// NewHtpasswd returns the group of commands about a password file.
 func NewHtpasswd(a *cli.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "htpasswd",
-		Short: "Write the users and passwords of a server that others share",
-		Long: `Write the file for serve --auth-file: a line for each user with the hash of a
-password (bcrypt). The server reads it when it starts, and with --reload-auth. Whoever
-has a password can run commands as the user who runs the server.`,
+		Short: "Manage the users and passwords of a shared server",
+		Long: `Edit the file for serve --auth-file, which has a line for each user with the hash of the
+password (bcrypt). The server reads the file when it starts, and on --reload-auth.
+Everybody with a password can run commands as the user who runs the server.`,
 		GroupID: cli.GroupServer,
 		Example: `  torc-slurm htpasswd add --file users alice
   torc-slurm serve --auth-file users
@@ -42,12 +42,12 @@ has a password can run commands as the user who runs the server.`,
 	}
 	var flags htpasswdFlags
 	add := &cobra.Command{
-		Use: "add USER", Short: "Add a user, or give one another password", Args: cobra.ExactArgs(1),
+		Use: "add USER", Short: "Add a user, or change the password of one", Args: cobra.ExactArgs(1),
 		Example: `  torc-slurm htpasswd add --file users alice`,
 		RunE:    func(c *cobra.Command, args []string) error { return addPassword(c.Context(), a, flags, args[0]) },
 	}
 	hash := &cobra.Command{
-		Use: "hash [USER]", Short: "Print the line of a user", Args: cobra.MaximumNArgs(1),
+		Use: "hash [USER]", Short: "Print the line of a user for the file", Args: cobra.MaximumNArgs(1),
 		Example: `  torc-slurm htpasswd hash alice`,
 		RunE:    func(_ *cobra.Command, args []string) error { return hashPassword(a, flags, args) },
 	}
@@ -63,7 +63,7 @@ has a password can run commands as the user who runs the server.`,
 		RunE:        func(_ *cobra.Command, _ []string) error { return listPasswords(a, flags) },
 	}
 	verify := &cobra.Command{
-		Use: "verify USER", Short: "Say whether a password is right", Args: cobra.ExactArgs(1),
+		Use: "verify USER", Short: "Check the password of a user", Args: cobra.ExactArgs(1),
 		Example: `  torc-slurm htpasswd verify --file users alice`,
 		RunE:    func(_ *cobra.Command, args []string) error { return verifyPassword(a, flags, args[0]) },
 	}
@@ -73,20 +73,20 @@ has a password can run commands as the user who runs the server.`,
 		_ = sub.MarkFlagRequired("file")
 	}
 	for _, sub := range []*cobra.Command{add, hash, verify} {
-		sub.Flags().StringVarP(&flags.password, "password", "p", "", "the password; others on this machine can see it in the list of processes, so better leave it out to be asked")
+		sub.Flags().StringVarP(&flags.password, "password", "p", "", "the password (default: ask for it, because others on this machine can see this one in the process list)")
 	}
 	for _, sub := range []*cobra.Command{add, remove} {
-		sub.Flags().BoolVar(&flags.reload, "reload-auth", false, "have the server of --url read the file then")
+		sub.Flags().BoolVar(&flags.reload, "reload-auth", false, "make the server of --url read the changed file")
 		sub.Flags().StringVar(&flags.serverPassword, "server-password", "", "`PASSWORD` for that server (TORC_PASSWORD)")
 	}
 	for _, sub := range []*cobra.Command{add, hash} {
-		sub.Flags().IntVarP(&flags.cost, "cost", "c", access.DefaultCost, "`N`: each more doubles the time that a password takes")
+		sub.Flags().IntVarP(&flags.cost, "cost", "c", access.DefaultCost, "cost of the hash: each increment of `N` doubles the time that a check takes")
 	}
 	c.AddCommand(add, hash, remove, list, verify)
 	return c
 }
 
-// passwords reads the file of users.
+// passwords returns the users in the file, or the error of reading it.
 func passwords(a *cli.Factory, flags htpasswdFlags) (*access.Passwords, error) {
 	p, warning, err := access.ReadPasswords(a.Path(flags.file))
 	if warning != "" {
@@ -95,28 +95,28 @@ func passwords(a *cli.Factory, flags htpasswdFlags) (*access.Passwords, error) {
 	return p, err
 }
 
-// existingPasswords is passwords for commands that make no file.
+// existingPasswords is like passwords, but a missing file is a not-found error with a hint.
 func existingPasswords(a *cli.Factory, flags htpasswdFlags) (*access.Passwords, error) {
 	p, err := passwords(a, flags)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, workflow.Errorf(workflow.CodeNotFound, "there is no file of users %s", flags.file).WithHint("`%s htpasswd add` makes it", cli.Prefix(a))
+		return nil, workflow.Errorf(workflow.CodeNotFound, "there is no password file %s", flags.file).WithHint("`%s htpasswd add` creates it", cli.Prefix(a))
 	}
 	return p, err
 }
 
 func writePasswords(ctx context.Context, a *cli.Factory, flags htpasswdFlags, p *access.Passwords) error {
 	if err := trustedfile.Write(a.Path(flags.file), p.Text(), 0o600); err != nil {
-		return fmt.Errorf("write the file of users: %w", err)
+		return fmt.Errorf("write the password file: %w", err)
 	}
 	if !flags.reload {
-		a.Note("A server that uses %s reads it when it starts, and when told to: %s admin reload-auth", flags.file, cli.Prefix(a))
+		a.Note("A server that uses %s reads it when it starts. To make a running one read it: %s admin reload-auth", flags.file, cli.Prefix(a))
 		return nil
 	}
 	a.Flags.Password = flags.serverPassword
 	return reloadAuth(ctx, a)
 }
 
-// passwordOf is the password that was given, or is asked for.
+// passwordOf returns the password of the flag, or else asks for it.
 func passwordOf(a *cli.Factory, flags htpasswdFlags, user string) (string, error) {
 	if flags.password != "" {
 		return flags.password, nil
@@ -205,8 +205,8 @@ func verifyPassword(a *cli.Factory, flags htpasswdFlags, user string) error {
 		return err
 	}
 	if !p.Verify(user, password) {
-		return cli.FailedErrorf("the password is not that of %s", user)
+		return cli.FailedErrorf("this is not the password of %s", user)
 	}
-	fmt.Fprintf(a.Stdout, "The password is that of %s\n", user)
+	fmt.Fprintf(a.Stdout, "This is the password of %s\n", user)
 	return nil
 }

@@ -6,11 +6,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
 
-// NewPing makes the command that asks whether the server answers.
+// NewPing returns the command that checks whether the server answers.
 func NewPing(a *cli.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:     "ping",
-		Short:   "Ask whether the server answers",
+		Short:   "Check whether the server answers",
 		GroupID: cli.GroupServer,
 		Example: `  torc-slurm ping
   torc-slurm --url http://login1:8080/torc-service/v1 ping`,

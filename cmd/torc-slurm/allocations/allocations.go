@@ -1,5 +1,5 @@
-// Package allocations has the commands that list allocations as torc does, and the
-// queue.
+// Package allocations has the commands that list allocations as torc does, and sq, which
+// shows them as Slurm's queue does.
 package allocations
 
 import (
@@ -14,9 +14,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
 
-// New groups the commands about allocations as torc lists them.
+// New returns the group of commands that list allocations as torc does.
 func New(a *cli.Factory) *cobra.Command {
-	return cli.NewGroup(a, cli.GroupCompute, "scheduled-compute-nodes", "Allocations that were asked for",
+	return cli.NewGroup(a, cli.GroupCompute, "scheduled-compute-nodes", "Show the requested allocations",
 		newGet(a),
 		newList(a),
 		newListJobs(a),
@@ -40,8 +40,8 @@ func newList(a *cli.Factory) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "list [WORKFLOW]",
-		Short: "List the allocations that were asked for",
-		Long: `List the allocations that were asked for, as torc does. ` + "`torc-slurm sq`" + ` says more
+		Short: "List the requested allocations",
+		Long: `List the requested allocations, as torc does. ` + "`torc-slurm sq`" + ` shows more
 about them.`,
 		Example: `  torc-slurm scheduled-compute-nodes list 12
   torc-slurm scheduled-compute-nodes list 12 --status pending`,
@@ -52,7 +52,7 @@ about them.`,
 	cli.FreeLetterS(a, cmd)
 	listing.Add(cmd, cli.ListShorthands{}, "scheduler_id", "scheduler_config_id", "scheduler_type", "status")
 	f := cmd.Flags()
-	f.StringVar(&schedulerID, "scheduler-id", "", "only that of this Slurm `JOB`")
+	f.StringVar(&schedulerID, "scheduler-id", "", "only the one with this Slurm `JOB`")
 	f.StringVar(&configID, "scheduler-config-id", "", "only those of this `SCHEDULER`")
 	f.StringVarP(&status, "status", "s", "", "only those with this `STATUS`")
 	cli.CompleteWords(cmd, "status", "pending", "active", "complete", "canceled")
@@ -67,7 +67,7 @@ about them.`,
 func newGet(a *cli.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:         "get SCHEDULED_COMPUTE_NODE",
-		Short:       "Show an allocation that was asked for",
+		Short:       "Show a requested allocation",
 		Example:     `  torc-slurm scheduled-compute-nodes get 4`,
 		Args:        cobra.ExactArgs(1),
 		Annotations: cli.ServerExits(),
@@ -121,7 +121,8 @@ func newListJobs(a *cli.Factory) *cobra.Command {
 	}
 }
 
-// jobsInAllocation are the jobs that the runners of an allocation have or had.
+// jobsInAllocation returns the ids of the jobs that the runners of an allocation ran or
+// are running.
 func jobsInAllocation(ctx context.Context, c *cli.Connection, n *api.ScheduledComputeNode) (map[int64]bool, error) {
 	in := make(map[int64]bool)
 	for node, err := range c.ComputeNodes.List(ctx, client.ComputeNodeFilter{WorkflowID: n.WorkflowID, ScheduledComputeNodeID: n.ID}) {

@@ -70,7 +70,7 @@ func TestQueue(t *testing.T) {
 			Want: clitest.Result{
 				Stdout: header +
 					"812 (restart 1),12 w,short,RUNNING,2,n[1-2],1:00:01,3,4,0,,ours,high,j,2\n" +
-					"813,12,,PENDING,1,,1:30:00,,,,others go first; starts about 2026-03-15 12:00,,,,\n" +
+					"813,12,,PENDING,1,,1:30:00,,,,others go first; expected to start at 2026-03-15 12:00,,,,\n" +
 					",12,,canceling,1,,,,,,no job needs it,,,,\n" +
 					"811,12,,ended (timeout),1,,,0,0,1,its time was up,,,,\n",
 				Requests: []string{"GET /allocations?ended=true&max_age_seconds=60&workflow_id=12"},
@@ -79,13 +79,13 @@ func TestQueue(t *testing.T) {
 		clitest.Case{
 			Args: `-f csv sq --fresh`, Routes: clitest.Routes{"GET /allocations": {Body: `{"items": [], "looked_ms": 1773489570000, "stale": "squeue does not answer"}`}},
 			Want: clitest.Result{
-				Stdout: header, Stderr: "warning: squeue does not answer; this is from 11:59:30\n", Requests: []string{"GET /allocations?max_age_seconds=0"},
+				Stdout: header, Stderr: "warning: squeue does not answer; the data is from 11:59:30\n", Requests: []string{"GET /allocations?max_age_seconds=0"},
 			},
 		},
 		clitest.Case{
 			Args: `-f json sq`, Routes: clitest.Routes{"GET /allocations": {Body: `{"items": [], "stale": "there is no Slurm"}`}},
 			Want: clitest.Result{
-				Stdout: "{\n  \"items\": []\n}\n", Stderr: "warning: there is no Slurm; Slurm was not polled yet\n", Requests: []string{"GET /allocations?max_age_seconds=60"},
+				Stdout: "{\n  \"items\": []\n}\n", Stderr: "warning: there is no Slurm; Slurm has not been polled yet\n", Requests: []string{"GET /allocations?max_age_seconds=60"},
 			},
 		},
 		clitest.Case{Args: `sq w`, Want: clitest.Result{Status: 2, Stderr: "error: \"w\" is not the id of a workflow: ids are numbers from 1\n"}},

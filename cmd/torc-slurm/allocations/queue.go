@@ -16,31 +16,32 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// maxSightAge is the maximum age of the daemon's poll of Slurm that sq shows. The daemon
-// polls about once a minute.
-const maxSightAge = time.Minute
+// maxPollAge is the maximum age of the poll of Slurm that sq shows; if the daemon's last poll
+// is older, it polls again. By itself it polls about once a minute.
+const maxPollAge = time.Minute
 
-// NewQueue returns the command that shows the allocations in Slurm's queue.
+// NewQueue returns sq, the command that shows the allocations in Slurm's queue.
 func NewQueue(a *cli.Factory) *cobra.Command {
 	var ended, fresh bool
 	cmd := &cobra.Command{
 		Use:   "sq [WORKFLOW]",
 		Short: "Show the allocations in Slurm's queue, and what runs in them",
-		Long: `Show your allocations as in squeue, with the jobs that run in them: why an allocation
-is pending, when Slurm expects to start it, and how much time is left.
+		Long: `Show your allocations like squeue does, with the jobs that run in them: why an
+allocation is pending, when Slurm expects to start it, and how much time it has left.
 
-The data is that of the daemon's last poll of Slurm, with its age. The daemon polls
-again if it is older than a minute, so ` + "`watch torc-slurm sq`" + ` is no burden to Slurm.`,
+The data comes from the daemon's last poll of Slurm, and its age is shown. The daemon
+polls again only if the data is older than a minute, so ` + "`watch torc-slurm sq`" + ` puts
+little load on Slurm.`,
 		GroupID: cli.GroupCompute,
 		Example: `  torc-slurm sq
-  torc-slurm sq 12 --ended          also those that are over, with the reason
+  torc-slurm sq 12 --ended          also those that have ended, and why
   watch -n 5 torc-slurm sq
   torc-slurm -f json sq | jq '.items[] | select(.state == "pending") | .reason_text'`,
 		Args:              cobra.MaximumNArgs(1),
 		Annotations:       cli.WithCSV(cli.ServerExits()),
 		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
 		RunE: a.ServerCommand(func(ctx context.Context, c *cli.Connection, args []string) error {
-			filter := client.AllocationQueueFilter{Ended: ended, MaxAge: maxSightAge}
+			filter := client.AllocationQueueFilter{Ended: ended, MaxAge: maxPollAge}
 			if fresh {
 				filter.MaxAge = 0
 			}
@@ -55,7 +56,7 @@ again if it is older than a minute, so ` + "`watch torc-slurm sq`" + ` is no bur
 		}),
 	}
 	cmd.Flags().BoolVar(&ended, "ended", false, "also allocations that have ended")
-	cmd.Flags().BoolVar(&fresh, "fresh", false, "poll Slurm now, even if the last poll is recent")
+	cmd.Flags().BoolVar(&fresh, "fresh", false, "have the daemon poll Slurm now, even if its last poll is recent")
 	return cmd
 }
 
@@ -67,29 +68,29 @@ func showQueue(ctx context.Context, a *cli.Factory, c *cli.Connection, filter cl
 	now := a.Now()
 	switch {
 	case queue.Stale != "":
-		seen := "Slurm was not polled yet"
+		polled := "Slurm has not been polled yet"
 		if queue.LookedMS != 0 {
-			seen = "this is from " + clockOf(queue.LookedMS, now)
+			polled = "the data is from " + clockOf(queue.LookedMS, now)
 		}
-		a.Note("warning: %s; %s", queue.Stale, seen)
+		a.Note("warning: %s; %s", queue.Stale, polled)
 	case a.Format == cli.FormatTable && slices.ContainsFunc(queue.Items, isLive):
-		a.Note("%s", sightAge(queue.LookedMS, now))
+		a.Note("%s", pollAge(queue.LookedMS, now))
 	}
 	return cli.ShowList(a, queueColumns(now), queue.Items)
 }
 
 func isLive(x api.QueuedAllocation) bool { return x.State != string(compute.AllocationEnded) }
 
-// sightAge returns the age of the daemon's poll as text.
-func sightAge(lookedMS int64, now time.Time) string {
-	if lookedMS == 0 {
-		return "Slurm was not polled yet."
+// pollAge returns the age of the daemon's last poll as text.
+func pollAge(polledMS int64, now time.Time) string {
+	if polledMS == 0 {
+		return "Slurm has not been polled yet."
 	}
-	age := max(0, now.Sub(time.UnixMilli(lookedMS)))
-	return fmt.Sprintf("As in squeue %ds ago; --fresh polls again.", int(age.Seconds()))
+	age := max(0, now.Sub(time.UnixMilli(polledMS)))
+	return fmt.Sprintf("Slurm was polled %ds ago; --fresh polls it again.", int(age.Seconds()))
 }
 
-// queueColumns returns the columns of the queue at a time.
+// queueColumns returns the columns of the queue; now is the time for relative values.
 func queueColumns(now time.Time) cli.List[api.QueuedAllocation] {
 	type row = api.QueuedAllocation
 	return cli.List[row]{Things: "allocations", Columns: []cli.Column[row]{
@@ -111,7 +112,8 @@ func queueColumns(now time.Time) cli.List[api.QueuedAllocation] {
 	}}
 }
 
-// queueState returns the state in squeue; ours if Slurm has none.
+// queueState returns Slurm's state of an allocation, or the daemon's if Slurm has not
+// reported one.
 func queueState(x api.QueuedAllocation) string {
 	switch {
 	case x.State == string(compute.AllocationEnded):
@@ -122,7 +124,7 @@ func queueState(x api.QueuedAllocation) string {
 	return cli.FirstOf(x.SlurmState, x.State)
 }
 
-// countIf formats a number of jobs; empty for an allocation that never had any.
+// countIf formats a number of jobs; it is empty for an allocation that has not started.
 func countIf(x api.QueuedAllocation, n int64) string {
 	if x.StartMS == 0 && n == 0 {
 		return ""
@@ -152,7 +154,7 @@ func queueWhy(x api.QueuedAllocation, now time.Time) string {
 	case x.CancelMS != 0:
 		return x.CancelWhy
 	case x.EstimatedStartMS != 0:
-		return strings.TrimPrefix(x.ReasonText+"; starts about "+clockOf(x.EstimatedStartMS, now), "; ")
+		return strings.TrimPrefix(x.ReasonText+"; expected to start at "+clockOf(x.EstimatedStartMS, now), "; ")
 	}
 	return x.ReasonText
 }

@@ -102,7 +102,7 @@ func (a *Factory) SnapshotsKept() (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		return 0, UsageErrorf("%s: %q is not a whole number from 1", name, text)
+		return 0, UsageErrorf("%s: %q is not a positive whole number", name, text)
 	}
 	return n, nil
 }

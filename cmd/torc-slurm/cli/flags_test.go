@@ -50,7 +50,7 @@ func TestConfigureChecksFlags(t *testing.T) {
 		{args: "run -s --snapshot-interval-seconds 60", err: "--snapshot-interval-seconds needs --in-memory"},
 		{args: "run -s --in-memory --snapshot-interval-seconds 0", err: "--snapshot-interval-seconds 0: the minimum is 1"},
 		{args: "exec -s --in-memory", environ: "TORC_SERVER_SNAPSHOT_KEEP=3"},
-		{args: "exec -s --in-memory", environ: "TORC_SERVER_SNAPSHOT_KEEP=0", err: `TORC_SERVER_SNAPSHOT_KEEP: "0" is not a whole number from 1`},
+		{args: "exec -s --in-memory", environ: "TORC_SERVER_SNAPSHOT_KEEP=0", err: `TORC_SERVER_SNAPSHOT_KEEP: "0" is not a positive whole number`},
 		{args: "show --limit ten", err: "--limit \"ten\" is not a whole number; see `torc-slurm show --help`"},
 		{args: "show --timeout soon", err: "--timeout \"soon\" is not a number; see `torc-slurm show --help`"},
 		{args: "show --force=maybe", err: "--force \"maybe\" is not true or false; see `torc-slurm show --help`"},

@@ -1,5 +1,4 @@
-// Package configcmd has the commands about configuration files and the folders that
-// are trusted.
+// Package configcmd has the commands about configuration files and trusted folders.
 package configcmd
 
 import (
@@ -17,14 +16,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// New groups the commands about the configuration.
+// New returns the group of commands about the configuration.
 func New(a *cli.Factory) *cobra.Command {
-	c := cli.NewGroup(a, cli.GroupUtility, "config", "Show and make configuration files",
+	c := cli.NewGroup(a, cli.GroupUtility, "config", "Show and write configuration files",
 		newShow(a), newPaths(a), newInit(a), newTrust(a), newValidate(a))
-	c.Long = `Show and make configuration files. They are read in this order, a later one wins:
-/etc/torc/config.toml, ~/.config/torc/config.toml, ./torc.toml, variables such as
-TORC_CLIENT__RUN__OUTPUT_DIR, flags. What decides who gets your commands, or what is
-run, ./torc.toml sets only in folders that you trust (config trust).`
+	c.Long = `Show and write configuration files. Settings are read in this order, and later ones take
+precedence: /etc/torc/config.toml, ~/.config/torc/config.toml, ./torc.toml, environment
+variables such as TORC_CLIENT__RUN__OUTPUT_DIR, flags. Settings that decide which server
+receives your commands, or what is run, are read from ./torc.toml only in folders that
+you trust (config trust).`
 	return c
 }
 
@@ -44,10 +44,10 @@ func newShow(a *cli.Factory) *cobra.Command {
 			case format == "toml", format == "":
 				return toml.NewEncoder(a.Stdout).Encode(a.Config)
 			}
-			return cli.UsageErrorf("unknown format %q: it is toml or json", format)
+			return cli.UsageErrorf("unknown format %q: use toml or json", format)
 		},
 	}
-	// It hides the flag of all commands, which has other formats.
+	// This flag replaces the global one, which has other formats.
 	c.Flags().StringVarP(&format, "format", "f", "", "`FORMAT`: toml or json")
 	return c
 }
@@ -55,7 +55,7 @@ func newShow(a *cli.Factory) *cobra.Command {
 func newPaths(a *cli.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:         "paths",
-		Short:       "List the files that are read",
+		Short:       "List the configuration files that are read",
 		Example:     `  torc-slurm config paths`,
 		Args:        cobra.NoArgs,
 		Annotations: cli.WithCSV(cli.Exits()),
@@ -68,7 +68,7 @@ func newPaths(a *cli.Factory) *cobra.Command {
 			for _, f := range cli.ConfigFiles(&a.Environment) {
 				paths = append(paths, path{f, cli.Exists(a, f.Path)})
 			}
-			return cli.ShowList(a, cli.List[path]{Things: "places", Columns: []cli.Column[path]{
+			return cli.ShowList(a, cli.List[path]{Things: "configuration files", Columns: []cli.Column[path]{
 				{Title: "Kind", Cell: func(p path) string { return p.Kind }},
 				{Title: "Path", Cell: func(p path) string { return p.Path }},
 				{Title: "Exists", Cell: func(p path) string { return fmt.Sprint(p.Exists) }},
@@ -85,7 +85,7 @@ func newInit(a *cli.Factory) *cobra.Command {
 		Example: `  torc-slurm config init           ./torc.toml
   torc-slurm config init --user`,
 		Args:        cobra.NoArgs,
-		Annotations: cli.Exits("5 the file is there already, or cannot be written"),
+		Annotations: cli.Exits("5 the file already exists, or cannot be written"),
 		RunE: func(*cobra.Command, []string) error {
 			kind := "local"
 			switch {
@@ -97,11 +97,11 @@ func newInit(a *cli.Factory) *cobra.Command {
 			return runConfigInit(a, kind, force)
 		},
 	}
-	c.Flags().BoolVar(&system, "system", false, "for everybody on this machine")
-	c.Flags().BoolVar(&user, "user", false, "for you")
-	c.Flags().BoolVar(&local, "local", false, "for the current directory (the default)")
+	c.Flags().BoolVar(&system, "system", false, "write the file for all users of this machine")
+	c.Flags().BoolVar(&user, "user", false, "write your own file")
+	c.Flags().BoolVar(&local, "local", false, "write ./torc.toml (the default)")
 	cli.FreeLetterF(a, c)
-	c.Flags().BoolVarP(&force, "force", "f", false, "replace a file that is there")
+	c.Flags().BoolVarP(&force, "force", "f", false, "replace an existing file")
 	c.MarkFlagsMutuallyExclusive("system", "user", "local")
 	return c
 }
@@ -126,9 +126,9 @@ func writeConfig(path string, force bool) error {
 	if force {
 		flags = os.O_CREATE | os.O_WRONLY | os.O_TRUNC
 	}
-	f, err := os.OpenFile(path, flags, 0o644) // whatever the umask: what others can write is not read
+	f, err := os.OpenFile(path, flags, 0o644) // regardless of the umask: a file that others can write to is not read
 	if errors.Is(err, fs.ErrExist) {
-		return workflow.Errorf(workflow.CodeConflict, "%s is there already", path).WithHint("--force replaces it")
+		return workflow.Errorf(workflow.CodeConflict, "%s already exists", path).WithHint("--force replaces it")
 	}
 	if err != nil {
 		return workflow.Errorf(workflow.CodeForbidden, "%v", err)
@@ -144,7 +144,7 @@ func newValidate(a *cli.Factory) *cobra.Command {
 		Example:     `  torc-slurm config validate`,
 		Args:        cobra.NoArgs,
 		Annotations: cli.Exits("1 a file has unknown keys", "2 wrong usage, or a file that cannot be read"),
-		// The files are read here, so that the outcome is an answer.
+		// The command reads the files itself, so that it can report what is wrong with them.
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(*cobra.Command, []string) error {
 			return runConfigValidate(a)

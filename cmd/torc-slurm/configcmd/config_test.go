@@ -46,7 +46,7 @@ func TestShow(t *testing.T) {
 		{[]string{"config", "show"}, []string{"format = \"json\"", "output_dir = \"/elsewhere\"", "num_cpus = 4"}, 0, ""},
 		{[]string{"config", "show", "-f", "toml"}, []string{"format = \"json\"", "output_dir = \"/elsewhere\"", "num_cpus = 4"}, 0, ""},
 		{[]string{"config", "show", "-f", "json"}, []string{`"format": "json"`, `"output_dir": "/elsewhere"`, `"num_cpus": 4`}, 0, ""},
-		{[]string{"config", "show", "-f", "csv"}, nil, cli.ExitUsage, `"message": "unknown format \"csv\": it is toml or json"`},
+		{[]string{"config", "show", "-f", "csv"}, nil, cli.ExitUsage, `"message": "unknown format \"csv\": use toml or json"`},
 		{[]string{"config", "show", "more"}, nil, cli.ExitUsage, ""},
 	} {
 		stdout, stderr, status := run(t, dir, []string{"TORC_CLIENT__RUN__OUTPUT_DIR=/elsewhere"}, tt.args...)
@@ -83,7 +83,7 @@ func TestInit(t *testing.T) {
 		status         int
 	}{
 		{[]string{"config", "init"}, "Wrote DIR/torc.toml\n", "", 0},
-		{[]string{"config", "init", "--local"}, "", "error: DIR/torc.toml is there already\nhint: --force replaces it\n", cli.ExitRefused},
+		{[]string{"config", "init", "--local"}, "", "error: DIR/torc.toml already exists\nhint: --force replaces it\n", cli.ExitRefused},
 		{[]string{"config", "init", "-f"}, "Wrote DIR/torc.toml\n", "", 0},
 		{[]string{"--format", "json", "config", "init", "--user"}, "{\n  \"kind\": \"user\",\n  \"path\": \"DIR/HOME/.config/torc/config.toml\"\n}\n", "", 0},
 		{[]string{"config", "validate"}, "The configuration is valid.\n", "", 0},
@@ -132,11 +132,11 @@ func TestTrustedFolderCounts(t *testing.T) {
 		status         int
 	}{
 		{[]string{"config", "trust", "missing"}, "", "error: there is no folder DIR/missing\n", 3},
-		{[]string{"config", "trust"}, "DIR/HOME/.config/torc/config.toml trusts DIR\n", "", 0},
-		{[]string{"config", "trust", "."}, "DIR/HOME/.config/torc/config.toml trusts DIR\n", "", 0},
+		{[]string{"config", "trust"}, "Trusted folders in DIR/HOME/.config/torc/config.toml: DIR\n", "", 0},
+		{[]string{"config", "trust", "."}, "Trusted folders in DIR/HOME/.config/torc/config.toml: DIR\n", "", 0},
 		{[]string{"-f", "json", "config", "trust", "HOME"}, "{\n  \"path\": \"DIR/HOME/.config/torc/config.toml\",\n  \"trusted_folders\": [\n    \"DIR\",\n    \"DIR/HOME\"\n  ]\n}\n", "", 0},
-		{[]string{"config", "trust", "--remove", "HOME"}, "DIR/HOME/.config/torc/config.toml trusts DIR\n", "", 0},
-		{[]string{"config", "trust", "--remove"}, "DIR/HOME/.config/torc/config.toml trusts no folder\n", "", 0},
+		{[]string{"config", "trust", "--remove", "HOME"}, "Trusted folders in DIR/HOME/.config/torc/config.toml: DIR\n", "", 0},
+		{[]string{"config", "trust", "--remove"}, "Trusted folders in DIR/HOME/.config/torc/config.toml: none\n", "", 0},
 		{[]string{"-f", "json", "config", "trust", "--remove", "gone"}, "{\n  \"path\": \"DIR/HOME/.config/torc/config.toml\",\n  \"trusted_folders\": []\n}\n", "", 0},
 	} {
 		stdout, stderr, status := run(t, dir, nil, tt.args...)
@@ -149,8 +149,8 @@ func TestTrustedFolderCounts(t *testing.T) {
 	}
 	write(t, user, "\"trusted_folders\" = ['/x']\n")
 	_, stderr, status := run(t, dir, nil, "config", "trust")
-	want := "error: DIR/HOME/.config/torc/config.toml: trusted_folders is written in a way that this command does not understand\n" +
-		"hint: write it yourself, above the first [section]: trusted_folders = [\"DIR\"]\n"
+	want := "error: DIR/HOME/.config/torc/config.toml: this command cannot edit trusted_folders in the form in which it is written\n" +
+		"hint: add it by hand above the first [section]: trusted_folders = [\"DIR\"]\n"
 	if stderr != want || status != cli.ExitUsage {
 		t.Errorf("status %d\n%swant:\n%s", status, stderr, want)
 	}

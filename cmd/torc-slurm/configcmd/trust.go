@@ -22,17 +22,17 @@ func newTrust(a *cli.Factory) *cobra.Command {
 	remove := false
 	c := &cobra.Command{
 		Use:   "trust [FOLDER]",
-		Short: "Trust what lies in a folder, the current one by default",
-		Long: `Trust what lies in a folder, and below it. A torc.toml or .env there may then set which
-server gets your commands and what is run, and files there count even if others can
-write them, so you trust all who can. The folder is added to trusted_folders in
+		Short: "Trust the files in a folder (default: the current one)",
+		Long: `Trust the files in a folder and below it. A torc.toml or .env there may then set which
+server receives your commands and what is run. Files there are used even if others can
+write to them, so you trust everybody who can. The folder is added to trusted_folders in
 ~/.config/torc/config.toml.`,
 		Example: `  torc-slurm config trust
   torc-slurm config trust /projects/ours
   torc-slurm config trust --remove /projects/ours`,
 		Args:        cobra.MaximumNArgs(1),
 		Annotations: cli.Exits("4 there is no such folder", "5 your configuration cannot be written"),
-		// What a torc.toml here says does not count yet.
+		// The settings of a torc.toml in this folder do not apply yet.
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			a.Format = cli.FirstOf(a.Flags.Format, cli.FormatTable)
 			return nil
@@ -45,7 +45,7 @@ write them, so you trust all who can. The folder is added to trusted_folders in
 			return runConfigTrust(a, folder, remove)
 		},
 	}
-	c.Flags().BoolVar(&remove, "remove", false, "trust it no more")
+	c.Flags().BoolVar(&remove, "remove", false, "stop trusting the folder")
 	return c
 }
 
@@ -69,7 +69,7 @@ func runConfigTrust(a *cli.Factory, folder string, remove bool) error {
 	changed, folders, err := trustIn(string(text), folder, remove)
 	if err != nil {
 		return workflow.Errorf(workflow.CodeInvalid, "%s: %v", path, err).
-			WithHint("write it yourself, above the first [section]: trusted_folders = [%q]", folder)
+			WithHint("add it by hand above the first [section]: trusted_folders = [%q]", folder)
 	}
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target // the file behind a link, not the link
@@ -83,20 +83,23 @@ func runConfigTrust(a *cli.Factory, folder string, remove bool) error {
 	return a.ShowMessage(struct {
 		Path           string   `json:"path"`
 		TrustedFolders []string `json:"trusted_folders"`
-	}{path, cli.NotNil(folders)}, "%s trusts %s", path, cli.FirstOf(strings.Join(folders, ", "), "no folder"))
+	}{path, cli.NotNil(folders)}, "Trusted folders in %s: %s", path, cli.FirstOf(strings.Join(folders, ", "), "none"))
 }
 
-// trustLine is the setting in a file as people and this program write it.
+// trustLine matches the setting in a configuration file, as this program and most people
+// write it.
 var trustLine = regexp.MustCompile(`(?m)^trusted_folders[ \t]*=[ \t]*\[[^\]]*\][ \t]*\n?`)
 
-// trustIn adds a folder to the trusted ones in the text of a configuration file, or removes it,
-// and leaves the rest of the text as it is.
+// trustIn adds a folder to the trusted ones in the text of a configuration file, or removes
+// it. It returns the new text, which is otherwise the same, and the trusted folders. It
+// returns an error if the text is invalid, or has the setting in a form that trustLine does
+// not match.
 func trustIn(text, folder string, remove bool) (changed string, folders []string, err error) {
-	var is cli.Config
-	if _, err := toml.Decode(text, &is); err != nil {
+	var before cli.Config
+	if _, err := toml.Decode(text, &before); err != nil {
 		return "", nil, err
 	}
-	folders = slices.DeleteFunc(is.TrustedFolders, func(f string) bool { return filepath.Clean(f) == folder })
+	folders = slices.DeleteFunc(before.TrustedFolders, func(f string) bool { return filepath.Clean(f) == folder })
 	if !remove {
 		folders = append(folders, folder)
 	}
@@ -109,9 +112,9 @@ func trustIn(text, folder string, remove bool) (changed string, folders []string
 		line = "trusted_folders = [" + strings.Join(quoted, ", ") + "]\n"
 	}
 	changed = line + trustLine.ReplaceAllLiteralString(text, "")
-	var now cli.Config
-	if _, err := toml.Decode(changed, &now); err != nil || !slices.Equal(now.TrustedFolders, folders) {
-		return "", nil, errors.New("trusted_folders is written in a way that this command does not understand")
+	var after cli.Config
+	if _, err := toml.Decode(changed, &after); err != nil || !slices.Equal(after.TrustedFolders, folders) {
+		return "", nil, errors.New("this command cannot edit trusted_folders in the form in which it is written")
 	}
 	return changed, folders, nil
 }

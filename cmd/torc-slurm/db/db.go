@@ -18,14 +18,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// New groups the commands about database files. They need no server, and do not
-// disturb one.
+// New returns the group of commands about database files. They need no server, and do not
+// disturb a running one.
 func New(a *cli.Factory) *cobra.Command {
 	return cli.NewGroup(a, cli.GroupServer, "db", "Back up and check databases", newBackup(a), newCheck(a))
 }
 
-// databasePath is the file that a command is about: the one that is named,
-// that of --standalone, or the one that the server would take.
+// databasePath returns the path of the database that a command reads: the given one, that of
+// --standalone, or the one that serve would use.
 func databasePath(a *cli.Factory, name string) (string, error) {
 	if name == "" && a.Flags.Standalone {
 		return daemonlink.StandaloneDatabase(a), nil
@@ -33,10 +33,11 @@ func databasePath(a *cli.Factory, name string) (string, error) {
 	return daemonlink.ServeDatabase(a, name)
 }
 
-// databaseError is the error of a command for which there is no server that
-// could be out of reach: what cannot be opened is refused.
+// databaseError sets the exit status ExitRefused for a database that cannot be read. Without
+// it, the status would be that of an unreachable server, or of failed work.
 func databaseError(err error) error {
-	if workflow.CodeOf(err) == workflow.CodeUnavailable {
+	switch workflow.CodeOf(err) {
+	case workflow.CodeUnavailable, workflow.CodeCorrupt:
 		return &cli.ExitError{Status: cli.ExitRefused, Err: err}
 	}
 	return err
@@ -47,14 +48,14 @@ func newBackup(a *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a copy of a database",
-		Long: `Write a copy of a database, as it is at one moment, to a file that does not exist
-yet. A server may go on working with the database meanwhile.`,
+		Long: `Write a consistent copy of a database to a file that does not exist yet. A server may
+use the database meanwhile.`,
 		Example: `  torc-slurm db backup ~/torc-$(date +%F).db
   torc-slurm -s db backup copy.db                    the one in ./torc_output
   torc-slurm db backup copy.db --database /data/torc.db`,
 		ValidArgsFunction: cli.CompletePaths,
 		Args:              cobra.ExactArgs(1),
-		Annotations:       cli.Exits("3 there is no such database", "5 the database cannot be read, or the copy not be written"),
+		Annotations:       cli.Exits("3 there is no such database", "5 the database cannot be read, or the copy cannot be written"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := databasePath(a, database)
 			if err != nil {
@@ -71,11 +72,11 @@ yet. A server may go on working with the database meanwhile.`,
 			}{"success", from, to}, "Wrote a copy of %s to %s", from, to)
 		},
 	}
-	cmd.Flags().StringVarP(&database, "database", "d", "", "database `FILE` (default: that of your own server)")
+	cmd.Flags().StringVarP(&database, "database", "d", "", "database `FILE` (default: that of your daemon)")
 	return cmd
 }
 
-// checkResult is what db check says in JSON.
+// checkResult is the JSON output of db check.
 type checkResult struct {
 	Status   string         `json:"status"` // ok, damaged
 	Database string         `json:"database"`
@@ -83,7 +84,7 @@ type checkResult struct {
 	Findings []checkFinding `json:"findings"`
 }
 
-// checkFinding is something that is not as it must be.
+// checkFinding is a violation that db check has found.
 type checkFinding struct {
 	Promise string `json:"promise"`
 	Subject string `json:"subject"`
@@ -98,19 +99,19 @@ func newCheck(a *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [DATABASE]",
 		Short: "Check a database",
-		Long: `Check a database: the file, references and counters. With --deep also whether what
-is recorded keeps the promises of the engine: one record for each attempt, no two
-leases for one job, no job started too early, retries within their budgets, one
-verdict for each run, events without a gap; and whether all reports that runners
-still keep in an output directory and that were acknowledged are recorded.
+		Long: `Check a database: the file, references and counters. With --deep, the command also checks
+the records against the guarantees of the engine: one record for each attempt, at most
+one lease for each job, no job started too early, retries within their budgets, one
+verdict for each run, events without gaps. With output directories, it checks that every
+acknowledged report that runners still keep there is recorded.
 
-It only reads. A server may go on working with the database meanwhile.`,
+The command only reads. A server may use the database meanwhile.`,
 		Example: `  torc-slurm db check
   torc-slurm -s db check --deep                      the one in ./torc_output
   torc-slurm db check --deep /data/torc.db -o /scratch/torc_output`,
 		ValidArgsFunction: cli.CompletePaths,
 		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.Exits("1 something was found", "3 there is no such database", "5 the database cannot be read, or is of another version"),
+		Annotations:       cli.Exits("1 the check found problems", "3 there is no such database", "5 the file cannot be read, is not a database, or is of another version"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := databasePath(a, cli.FirstArg(args))
 			if err != nil {
@@ -123,13 +124,13 @@ It only reads. A server may go on working with the database meanwhile.`,
 			return showFindings(a, path, deep, findings)
 		},
 	}
-	cmd.Flags().BoolVar(&deep, "deep", false, "check everything that is recorded")
+	cmd.Flags().BoolVar(&deep, "deep", false, "check all records")
 	cmd.Flags().StringArrayVarP(&outputDirs, "output-dir", "o", nil, "with --deep: an output `DIR` of runs in this database; may be repeated")
 	_ = cmd.MarkFlagDirname("output-dir")
 	return cmd
 }
 
-// paths makes the user's paths absolute.
+// paths returns the user's paths as absolute ones.
 func paths(a *cli.Factory, names []string) []string {
 	all := make([]string, len(names))
 	for i, name := range names {
@@ -153,11 +154,11 @@ func checkDatabase(ctx context.Context, path string, deep bool, outputDirs []str
 	return check.Deep(ctx, path, witness)
 }
 
-// spooledReports reads what runners keep in an output directory.
+// spooledReports returns the reports that runners keep in an output directory.
 func spooledReports(outputDir string) ([]check.SpooledReport, error) {
 	paths, err := spool.Files(filepath.Join(outputDir, "spool"))
 	if err != nil {
-		return nil, workflow.Errorf(workflow.CodeInvalid, "cannot look for reports in %s: %v", outputDir, err)
+		return nil, workflow.Errorf(workflow.CodeInvalid, "cannot read the reports in %s: %v", outputDir, err)
 	}
 	var all []check.SpooledReport
 	for _, path := range paths {
@@ -177,7 +178,8 @@ func spooledReports(outputDir string) ([]check.SpooledReport, error) {
 	return all, nil
 }
 
-// showFindings says what was found; the exit status is 1 if anything was.
+// showFindings shows the result. It returns a silent error with exit status 1 if there are
+// findings.
 func showFindings(a *cli.Factory, path string, deep bool, findings []check.Finding) error {
 	result := checkResult{Status: "ok", Database: path, Deep: deep, Findings: []checkFinding{}}
 	for _, f := range findings {

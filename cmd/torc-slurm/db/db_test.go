@@ -67,7 +67,13 @@ func TestCheck(t *testing.T) {
 		clitest.Case{Args: "db check torc.db --deep -o none", Files: files, Want: clitest.Result{Stdout: "$DIR/torc.db is sound\n"}},
 		clitest.Case{Args: "db check none.db", Files: files, Want: clitest.Result{Status: 3, Stderr: "error: database $DIR/none.db does not exist\n"}},
 		clitest.Case{Args: "db check text.db", Files: files, Want: clitest.Result{
-			Status: cli.ExitFailed,
+			Status: cli.ExitRefused,
+			Stderr: `error: $DIR/text.db is not a database
+hint: give the path of another file, or restore it from a backup
+`,
+		}},
+		clitest.Case{Args: "db check text.db --deep", Files: files, Want: clitest.Result{
+			Status: cli.ExitRefused,
 			Stderr: `error: $DIR/text.db is not a database
 hint: give the path of another file, or restore it from a backup
 `,
@@ -105,6 +111,12 @@ func TestBackup(t *testing.T) {
 hint: choose another name, or remove that file
 `,
 			Files: map[string]string{"there.db": "mine"},
+		}},
+		clitest.Case{Args: "db backup copy.db -d there.db", Files: files, Read: []string{"copy.db"}, Want: clitest.Result{
+			Status: cli.ExitRefused,
+			Stderr: `error: $DIR/there.db is not a database
+hint: give the path of another file, or restore it from a backup
+`,
 		}},
 		clitest.Case{Args: "db backup away/copy.db -d torc.db", Files: files, Want: clitest.Result{
 			Status: cli.ExitRefused,

@@ -1,5 +1,5 @@
-// Package hpc has the commands about HPC sites: what is known of them, and which
-// this machine belongs to.
+// Package hpc has the commands about HPC sites: what they offer, and which site this
+// machine belongs to.
 package hpc
 
 import (
@@ -20,21 +20,21 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// New groups the commands about HPC sites.
+// New returns the group of commands about HPC sites.
 func New(a *cli.Factory) *cobra.Command {
-	c := cli.NewGroup(a, cli.GroupCompute, "hpc", "What clusters offer: partitions and limits",
+	c := cli.NewGroup(a, cli.GroupCompute, "hpc", "Show the partitions and limits of clusters",
 		newList(a), newDetect(a), newShow(a), newPartitions(a), newMatch(a), newGenerate(a))
-	c.Long = `What clusters offer: partitions and limits. Some clusters are known; any other is
-asked by way of Slurm, and what it says is kept for an hour. A file
-~/.config/torc/sites/NAME.yaml changes what is known of the cluster NAME, or
-describes a new one.`
+	c.Long = `Show the partitions and limits of clusters. Some clusters are built in. For any other,
+Slurm is asked, and its answer is cached for an hour. A file
+~/.config/torc/sites/NAME.yaml overrides what is built in for the cluster NAME, or
+describes a new cluster.`
 	return c
 }
 
 func newList(a *cli.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:         "list",
-		Short:       "List the clusters that are known",
+		Short:       "List the known clusters",
 		Example:     `  torc-slurm hpc list`,
 		Args:        cobra.NoArgs,
 		Annotations: cli.WithCSV(cli.Exits()),
@@ -66,11 +66,12 @@ func newDetect(a *cli.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "detect",
 		Short: "Show which cluster this machine belongs to",
-		Long: `Show which cluster this machine belongs to: a known one by variables, host name
-or the name that Slurm gives it, else what Slurm says of itself.`,
+		Long: `Show which cluster this machine belongs to. A known cluster is recognized by
+environment variables, by the host name or by Slurm's name of the cluster. For any
+other cluster, the command shows what Slurm reports.`,
 		Example:     `  torc-slurm hpc detect`,
 		Args:        cobra.NoArgs,
-		Annotations: cli.Exits("3 it belongs to none, or Slurm does not answer"),
+		Annotations: cli.Exits("3 it belongs to no known cluster, and Slurm does not answer"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := sites.Find(cmd.Context(), a, "")
 			if err != nil {
@@ -85,7 +86,7 @@ or the name that Slurm gives it, else what Slurm says of itself.`,
 func newShow(a *cli.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show [NAME]",
-		Short: "Show a cluster: that of this machine, or another one",
+		Short: "Show a cluster (default: the one of this machine)",
 		Example: `  torc-slurm hpc show
   torc-slurm hpc show kestrel`,
 		Args:              cobra.MaximumNArgs(1),
@@ -133,12 +134,12 @@ func newGenerate(a *cli.Factory) *cobra.Command {
 	var skipStandby bool
 	cmd := &cobra.Command{
 		Use:   "generate",
-		Short: "Ask Slurm and write the file of a cluster",
-		Long: `Ask Slurm what this cluster offers and write it as the file of a cluster. Put
-into ~/.config/torc/sites it is used instead of asking, and can be corrected.`,
+		Short: "Write a site file with what Slurm reports",
+		Long: `Ask Slurm what this cluster offers and write the answer as a site file. A site file in
+~/.config/torc/sites is used instead of asking Slurm, and can be edited.`,
 		Example:     `  torc-slurm hpc generate -o ~/.config/torc/sites/mine.yaml -n mine`,
 		Args:        cobra.NoArgs,
-		Annotations: cli.Exits("3 Slurm does not answer", "5 the file is there already, or cannot be written"),
+		Annotations: cli.Exits("3 Slurm does not answer", "5 the file already exists, or cannot be written"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := siteconfigs.Detect(cmd.Context(), a.SlurmClient(), a.User())
 			if err != nil {
@@ -152,13 +153,13 @@ into ~/.config/torc/sites it is used instead of asking, and can be corrected.`,
 		},
 	}
 	cmd.Flags().StringVarP(&name, "name", "n", "", "`NAME` of the cluster (default: Slurm's)")
-	cmd.Flags().StringVarP(&display, "display-name", "d", "", "`NAME` for people")
-	cmd.Flags().StringVarP(&output, "output", "o", "", "write to `FILE` rather than to the standard output")
-	cmd.Flags().BoolVar(&skipStandby, "skip-stdby", false, "leave out partitions for work on standby")
+	cmd.Flags().StringVarP(&display, "display-name", "d", "", "`NAME` that is shown")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "write to `FILE` instead of standard output")
+	cmd.Flags().BoolVar(&skipStandby, "skip-stdby", false, "leave out standby partitions")
 	return cmd
 }
 
-// standby reports whether a partition is for work that gives way to other.
+// standby reports whether a partition is for standby jobs, which other jobs preempt.
 func standby(p siteconfigs.Partition) bool {
 	return strings.Contains(p.Name, "stdby") || strings.Contains(p.Name, "standby")
 }
@@ -174,7 +175,7 @@ func writeSite(a *cli.Factory, s *siteconfigs.Site, path string) error {
 	}
 	f, err := os.OpenFile(a.Path(path), os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {
-		return workflow.Errorf(workflow.CodeConflict, "%s is there already", path).WithHint("remove it first")
+		return workflow.Errorf(workflow.CodeConflict, "%s already exists", path).WithHint("remove it first")
 	}
 	if err != nil {
 		return workflow.Errorf(workflow.CodeForbidden, "%v", err)
@@ -189,7 +190,7 @@ func writeSite(a *cli.Factory, s *siteconfigs.Site, path string) error {
 	}{s.Name, path}, "Wrote %s", path)
 }
 
-// completeSites offers the names of known clusters.
+// completeSites returns the completion of the names of known clusters.
 func completeSites(a *cli.Factory) cli.Completer {
 	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 || a.Configure(c) != nil {

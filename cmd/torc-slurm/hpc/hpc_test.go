@@ -22,9 +22,9 @@ func TestMatch(t *testing.T) {
 		return clitest.Case{Args: args, Files: files, Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: " + message + "\n"}}
 	}
 	clitest.Check(t, New,
-		wrong("hpc match mine --cpus -1", "a number of CPUs, GPUs or nodes cannot be negative"),
-		wrong("hpc match mine --nodes -1", "a number of CPUs, GPUs or nodes cannot be negative"),
-		wrong("hpc match mine --walltime soon", "--walltime soon: write 4h, 04:00:00, 2-00:00:00 or PT4H"),
+		wrong("hpc match mine --cpus -1", "the numbers of CPUs, GPUs and nodes cannot be negative"),
+		wrong("hpc match mine --nodes -1", "the numbers of CPUs, GPUs and nodes cannot be negative"),
+		wrong("hpc match mine --walltime soon", `--walltime "soon" is not a duration such as 4h, 04:00:00, 2-00:00:00 or PT4H`),
 		clitest.Case{Args: "hpc match mine --cpus 4 --walltime PT30M", Files: files, Want: clitest.Result{Stdout: `╭───────────┬──────┬────────────────────────╮
 │ Partition │ Fits │ Why                    │
 ├───────────┼──────┼────────────────────────┤
@@ -55,6 +55,6 @@ func TestPartitions(t *testing.T) {
 		clitest.Case{Args: "hpc partitions mine -f csv --gpu", Files: files, Want: clitest.Result{Stdout: header}},
 		clitest.Case{Args: "hpc partitions mine -f csv --shared", Files: files, Want: clitest.Result{Stdout: header}},
 		clitest.Case{Args: "hpc show other", Files: files, Want: clitest.Result{Status: 3,
-			Stderr: "error: there is no HPC profile other\nhint: known are dane, kestrel, mine\n"}},
+			Stderr: "error: there is no HPC profile other\nhint: known profiles: dane, kestrel, mine\n"}},
 	)
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// needFlags say what an allocation has to offer.
+// needFlags are the flags that describe what a job needs.
 type needFlags struct {
 	cpus, gpus, nodes         int64
 	memory, walltime, account string
 }
 
-// need turns the flags into what is asked of a site.
+// need returns what the flags require of a partition, or a usage error.
 func (f *needFlags) need() (siteconfigs.Need, error) {
 	n := siteconfigs.Need{CPUs: f.cpus, GPUs: f.gpus, Nodes: f.nodes, Account: f.account}
 	if f.cpus < 0 || f.gpus < 0 || f.nodes < 0 {
-		return n, cli.UsageErrorf("a number of CPUs, GPUs or nodes cannot be negative")
+		return n, cli.UsageErrorf("the numbers of CPUs, GPUs and nodes cannot be negative")
 	}
 	if f.memory != "" {
 		bytes, err := workflow.ParseMemory(f.memory)
@@ -35,15 +35,16 @@ func (f *needFlags) need() (siteconfigs.Need, error) {
 	if f.walltime != "" {
 		d, ok := parseWalltime(f.walltime)
 		if !ok {
-			return n, cli.UsageErrorf("--walltime %s: write 4h, 04:00:00, 2-00:00:00 or PT4H", f.walltime)
+			return n, cli.UsageErrorf("--walltime %q is not a duration such as 4h, 04:00:00, 2-00:00:00 or PT4H", f.walltime)
 		}
 		n.Walltime = d
 	}
 	return n, nil
 }
 
-// parseWalltime reads a time as Go, Slurm or ISO 8601 write it.
-func parseWalltime(text string) (time.Duration, bool) {
+// parseWalltime parses a duration in the notation of Go, Slurm or ISO 8601; ok is false if
+// it is none.
+func parseWalltime(text string) (d time.Duration, ok bool) {
 	if d, ok := siteconfigs.ParseDuration(text); ok {
 		return d, true
 	}
@@ -51,7 +52,7 @@ func parseWalltime(text string) (time.Duration, bool) {
 	return time.Duration(seconds) * time.Second, err == nil
 }
 
-// partitionMatch is how a partition meets a need.
+// partitionMatch says whether a partition fits, and why.
 type partitionMatch struct {
 	Partition string `json:"partition"`
 	Fits      bool   `json:"fits"`
@@ -63,7 +64,7 @@ func newMatch(a *cli.Factory) *cobra.Command {
 	var flags needFlags
 	cmd := &cobra.Command{
 		Use:   "match [NAME]",
-		Short: "Show which partition suits a job best, and why not the others",
+		Short: "Show which partition suits a job best, and why the others do not",
 		Example: `  torc-slurm hpc match --cpus 4 --memory 16g --walltime 2h
   torc-slurm hpc match kestrel --gpus 2 --walltime 04:00:00`,
 		Args:              cobra.MaximumNArgs(1),
@@ -84,10 +85,10 @@ func newMatch(a *cli.Factory) *cobra.Command {
 	f := cmd.Flags()
 	f.Int64Var(&flags.cpus, "cpus", 1, "CPUs per node")
 	f.StringVar(&flags.memory, "memory", "", "`MEMORY` per node, for example 16g")
-	f.StringVar(&flags.walltime, "walltime", "", "`TIME`: 4h, 04:00:00, 2-00:00:00 or PT4H")
+	f.StringVar(&flags.walltime, "walltime", "", "time limit: a `DURATION` such as 4h, 04:00:00, 2-00:00:00 or PT4H")
 	f.Int64Var(&flags.gpus, "gpus", 0, "GPUs per node")
 	f.Int64Var(&flags.nodes, "nodes", 1, "nodes")
-	f.StringVarP(&flags.account, "account", "a", "", "`ACCOUNT` that is charged")
+	f.StringVarP(&flags.account, "account", "a", "", "`ACCOUNT` to charge")
 	return cmd
 }
 

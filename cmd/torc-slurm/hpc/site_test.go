@@ -129,7 +129,7 @@ func TestGenerate(t *testing.T) {
 		}},
 		clitest.Slurm(t, clitest.Case{Args: "hpc generate -o mine.yaml", Files: map[string]string{"mine.yaml": "mine"}, Read: []string{"mine.yaml"}, Want: clitest.Result{
 			Status: cli.ExitRefused,
-			Stderr: `error: mine.yaml is there already
+			Stderr: `error: mine.yaml already exists
 hint: remove it first
 `,
 			Files: map[string]string{"mine.yaml": "mine"},

@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// siteView is a site in JSON.
+// siteView is the JSON output for a site.
 type siteView struct {
 	Name            string                      `json:"name"`
 	DisplayName     string                      `json:"display_name"`
@@ -35,13 +35,14 @@ type siteAccountView struct {
 	MaxWalltimeSecs int64  `json:"max_walltime_secs,omitempty"`
 }
 
-// sitePartitionView is a partition in JSON; what has no value has no key.
+// sitePartitionView is the JSON output for a partition. Optional keys without a value are
+// left out.
 type sitePartitionView struct {
 	Name                    string                 `json:"name"`
 	Description             string                 `json:"description"`
 	CPUsPerNode             int64                  `json:"cpus_per_node"`
 	MemoryMB                int64                  `json:"memory_mb"`
-	MaxWalltimeSecs         int64                  `json:"max_walltime_secs"` // a year if there is no limit
+	MaxWalltimeSecs         int64                  `json:"max_walltime_secs"` // noLimitSecs if there is no limit
 	MaxNodes                int64                  `json:"max_nodes,omitempty"`
 	MaxNodesPerUser         int64                  `json:"max_nodes_per_user,omitempty"`
 	MinNodes                int64                  `json:"min_nodes,omitempty"`
@@ -61,8 +62,8 @@ type sitePartitionView struct {
 	Features                []string               `json:"features,omitempty"`
 }
 
-// endlessSecs stands for no limit where a number has to be.
-const endlessSecs = 365 * 24 * 3600
+// noLimitSecs, a year, means no limit in a key that always has a number.
+const noLimitSecs = 365 * 24 * 3600
 
 func viewSite(s *siteconfigs.Site) siteView {
 	v := siteView{
@@ -81,7 +82,7 @@ func viewSite(s *siteconfigs.Site) siteView {
 func viewPartition(p *siteconfigs.Partition) sitePartitionView {
 	seconds := int64(p.MaxWalltime / time.Second)
 	if seconds == 0 {
-		seconds = endlessSecs
+		seconds = noLimitSecs
 	}
 	return sitePartitionView{
 		Name: p.Name, Description: p.Description, CPUsPerNode: p.CPUsPerNode, MemoryMB: p.MemoryMB, MaxWalltimeSecs: seconds,
@@ -92,7 +93,7 @@ func viewPartition(p *siteconfigs.Partition) sitePartitionView {
 	}
 }
 
-// partitionColumns show the partitions of a site.
+// partitionColumns returns the columns of a table of partitions.
 func partitionColumns() cli.List[sitePartitionView] {
 	return cli.List[sitePartitionView]{Things: "partitions", Columns: []cli.Column[sitePartitionView]{
 		{Title: "Name", Cell: func(p sitePartitionView) string { return p.Name }},
@@ -107,11 +108,12 @@ func partitionColumns() cli.List[sitePartitionView] {
 	}}
 }
 
-// partitionNotes is what matters rarely.
+// partitionNotes returns the most important remark about a partition: that it is closed,
+// preemptible or the default, or its description.
 func partitionNotes(p sitePartitionView) string {
 	switch {
 	case p.Closed != "":
-		return "takes no jobs: " + p.Closed
+		return "accepts no jobs: " + p.Closed
 	case p.Preemptible:
 		return "jobs may be preempted"
 	case p.Default:
@@ -125,7 +127,7 @@ func partitionNotes(p sitePartitionView) string {
 func mebibytes(n int64) string { return humanize.IBytes(uint64(max(0, n)) << 20) }
 
 func walltimeText(seconds int64) string {
-	if seconds == endlessSecs {
+	if seconds == noLimitSecs {
 		return "none"
 	}
 	return slurm.FormatDuration(time.Duration(seconds) * time.Second)
@@ -159,7 +161,7 @@ func yes(b bool) string {
 	return "no"
 }
 
-// write shows a site and its partitions to a person.
+// write writes a site and its partitions as text.
 func (v *siteView) write(w io.Writer, width int) {
 	cli.WriteFields(w, cli.Field{"Name", v.Name}, cli.Field{"Display name", v.DisplayName}, cli.Field{"Description", v.Description},
 		cli.Field{"Default account", v.DefaultAccount}, cli.Field{"Slurm", v.SlurmVersion},

@@ -1,5 +1,5 @@
-// Package logfile finds the logs of workflows in output directories, and says which
-// workflow a log is of.
+// Package logfile finds the logs of workflows in output directories, and the workflow that a
+// log belongs to.
 package logfile
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// BundleMetadata stands in a bundle beside the logs.
+// BundleMetadata is the metadata in a bundle of logs.
 type BundleMetadata struct {
 	WorkflowID          int64   `json:"workflow_id"`
 	WorkflowName        string  `json:"workflow_name"`
@@ -25,14 +25,15 @@ type BundleMetadata struct {
 	TotalSizeBytes      int64   `json:"total_size_bytes"`
 }
 
-// BundleMetadataName is the file of a bundle that says where its logs are from.
+// BundleMetadataName is the name of the file with the metadata in a bundle.
 const BundleMetadataName = "bundle_metadata.json"
 
-// logOfWorkflow finds the workflow in the name of a log file: job_wf12_j3…,
+// logOfWorkflow matches the names of log files, with the id of their workflow: job_wf12_j3…,
 // job_runner_host_wf12_r1.log, slurm_output_wf12_sl77.o and the like.
 var logOfWorkflow = regexp.MustCompile(`^(?:job|slurm|watch).*_?wf(\d+)(?:[_.]|$)`)
 
-// WorkflowOf returns the workflow that a log file is of.
+// WorkflowOf returns the workflow that a log file belongs to; false if the name is not that of
+// a log file.
 func WorkflowOf(name string) (id int64, ok bool) {
 	match := logOfWorkflow.FindStringSubmatch(name)
 	if match == nil {
@@ -48,8 +49,8 @@ type File struct {
 	Info      fs.FileInfo
 }
 
-// Find lists the log files of a workflow in output directories, of
-// which one must be there.
+// Find returns the log files of a workflow in output directories, except those that were put
+// aside. It returns a not-found error if none of the directories exists.
 func Find(dirs []string, id int64) ([]File, error) {
 	var all []File
 	missing := 0
@@ -60,13 +61,13 @@ func Find(dirs []string, id int64) ([]File, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("look for log files: %w", err)
+			return nil, fmt.Errorf("find log files: %w", err)
 		}
 		all = append(all, found...)
 	}
 	if missing == len(dirs) {
 		return nil, workflow.Errorf(workflow.CodeNotFound, "there is no directory %s", dirs[0]).
-			WithHint("name the output directory of the workflow with -o")
+			WithHint("give the output directory of the workflow with -o")
 	}
 	return all, nil
 }
@@ -85,7 +86,7 @@ func findIn(dir string, id int64) ([]File, error) {
 		}
 		info, err := entry.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // the job removed it just now
+			return nil // it has just been removed
 		}
 		if err != nil {
 			return err

@@ -25,7 +25,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/logscan"
 )
 
-// logIssue is a line that tells of trouble.
+// logIssue is a line with a known error.
 type logIssue struct {
 	File        string           `json:"file"`
 	LineNumber  int              `json:"line_number"`
@@ -34,7 +34,7 @@ type logIssue struct {
 	Severity    logscan.Severity `json:"severity"`
 }
 
-// logAnalysis is what logs analyze finds.
+// logAnalysis is the result of logs analyze.
 type logAnalysis struct {
 	WorkflowID   int64                   `json:"workflow_id"`
 	Bundle       *logfile.BundleMetadata `json:"bundle,omitempty"`
@@ -43,7 +43,7 @@ type logAnalysis struct {
 	Errors       int                     `json:"errors"`
 	Warnings     int                     `json:"warnings"`
 	Issues       []logIssue              `json:"issues"`
-	// Summary counts the issues by what they are.
+	// Summary has the number of issues by description.
 	Summary map[string]int `json:"summary"`
 }
 
@@ -51,15 +51,15 @@ func newAnalyze(a *cli.Factory) *cobra.Command {
 	var workflowID int64
 	cmd := &cobra.Command{
 		Use:   "analyze BUNDLE|DIR",
-		Short: "Look for known errors in log files",
-		Long: `Look for lines that tell of known errors in a bundle of log files or in an output
-directory: out of memory, time limits, full disks, missing programs and modules,
-lost connections and the like. No server is needed.`,
+		Short: "Search log files for known errors",
+		Long: `Search a bundle of log files, or an output directory, for lines with known errors: out
+of memory, time limits, full disks, missing programs and modules, lost connections and
+the like. The command needs no server.`,
 		Example: `  torc-slurm logs analyze wf12.tar.gz
   torc-slurm logs analyze torc_output -w 12`,
 		ValidArgsFunction: cli.CompletePaths,
 		Args:              cobra.ExactArgs(1),
-		Annotations:       cli.Exits("1 there is nothing to look at, or the logs are of several workflows"),
+		Annotations:       cli.Exits("1 there are no logs, or they belong to several workflows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			analysis, err := analyzeLogs(cmd.Context(), a.Path(args[0]), cli.Given(cmd, "workflow", workflowID))
 			if err != nil {
@@ -68,13 +68,14 @@ lost connections and the like. No server is needed.`,
 			return a.ShowRecord(analysis, func(w io.Writer) { analysis.write(w) })
 		},
 	}
-	cmd.Flags().Int64VarP(&workflowID, "workflow", "w", 0, "`ID` of the workflow, if the logs are of several")
+	cmd.Flags().Int64VarP(&workflowID, "workflow", "w", 0, "`ID` of the workflow, if the logs belong to several")
 	return cmd
 }
 
-// analyzeLogs reads a bundle or a directory. Files are read here and not by the daemon, which
-// may be on another machine, or may not be allowed to read them; what their lines mean is
-// known to package logscan, for every surface.
+// analyzeLogs returns the known errors in a bundle or a directory. It returns an error if
+// that cannot be read, has no logs of the wanted workflow, or, without a wanted one, logs of
+// several. The files are read here and not by the daemon, which may run on another machine
+// or without permission to read them.
 func analyzeLogs(ctx context.Context, path string, wanted *int64) (*logAnalysis, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -92,7 +93,7 @@ func analyzeLogs(ctx context.Context, path string, wanted *int64) (*logAnalysis,
 	return s.choose(path, wanted)
 }
 
-// logScan collects what is found, by workflow.
+// logScan collects the issues by workflow.
 type logScan struct {
 	of       map[int64]*logAnalysis
 	metadata *logfile.BundleMetadata // of a bundle
@@ -162,7 +163,7 @@ func notABundle(name string, err error) error {
 	return workflow.Errorf(workflow.CodeInvalid, "%s is not a readable bundle (.tar.gz): %v", name, err)
 }
 
-// file looks at the lines of a log.
+// file searches a log, unless its name belongs to no workflow.
 func (s *logScan) file(name string, r io.Reader) error {
 	id, ok := logfile.WorkflowOf(path.Base(filepath.ToSlash(name)))
 	if !ok {
@@ -194,14 +195,14 @@ func (a *logAnalysis) add(issue logIssue) {
 	}
 }
 
-// choose returns what was found about one workflow.
+// choose returns the issues of one workflow: the wanted one, or the only one.
 func (s *logScan) choose(path string, wanted *int64) (*logAnalysis, error) {
 	ids := slices.Sorted(maps.Keys(s.of))
 	switch {
 	case len(ids) == 0:
 		return nil, workflow.Errorf(workflow.CodeNotFound, "there are no log files in %s", path)
 	case wanted != nil && s.of[*wanted] == nil:
-		return nil, workflow.Errorf(workflow.CodeNotFound, "there are no log files of workflow %d in %s, only of %s", *wanted, path, cli.Joined(ids))
+		return nil, workflow.Errorf(workflow.CodeNotFound, "there are no log files of workflow %d in %s, only those of %s", *wanted, path, cli.Joined(ids))
 	case wanted == nil && len(ids) > 1:
 		return nil, workflow.Errorf(workflow.CodeInvalid, "there are log files of several workflows in %s: %s", path, cli.Joined(ids)).
 			WithHint("choose one with -w")
@@ -214,7 +215,7 @@ func (s *logScan) choose(path string, wanted *int64) (*logAnalysis, error) {
 	return a, nil
 }
 
-// write tells people what was found.
+// write writes the issues as text.
 func (a *logAnalysis) write(w io.Writer) {
 	if b := a.Bundle; b != nil {
 		fmt.Fprintln(w, "Bundle Information")

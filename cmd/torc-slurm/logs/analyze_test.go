@@ -95,7 +95,7 @@ hint: choose one with -w
 `,
 		}},
 		clitest.Case{Args: "logs analyze both -w 13", Files: troubled, Want: clitest.Result{Stdout: "Detected Issues: 0 errors, 0 warnings in 1 file\n"}},
-		clitest.Case{Args: "logs analyze both -w 14", Files: troubled, Want: clitest.Result{Status: cli.ExitFailed, Stderr: "error: there are no log files of workflow 14 in $DIR/both, only of 12, 13\n"}},
+		clitest.Case{Args: "logs analyze both -w 14", Files: troubled, Want: clitest.Result{Status: cli.ExitFailed, Stderr: "error: there are no log files of workflow 14 in $DIR/both, only those of 12, 13\n"}},
 		clitest.Case{Args: "logs analyze none", Files: troubled, Want: clitest.Result{Status: cli.ExitFailed, Stderr: "error: there are no log files in $DIR/none\n"}},
 		clitest.Case{Args: "logs analyze away", Files: troubled, Want: clitest.Result{
 			Status: cli.ExitFailed,
@@ -149,14 +149,14 @@ Error Type Summary
 		clitest.Case{Args: "logs bundle 12 -o none", Files: troubled, Routes: simJob, Read: []string{archive, archive + ".part"}, Want: clitest.Result{
 			Status: 3,
 			Stderr: `error: there are no log files of workflow 12 in $DIR/none
-hint: name the output directory of the workflow with -o
+hint: give the output directory of the workflow with -o
 `,
 			Requests: []string{"GET /workflows/12"},
 		}},
 		clitest.Case{Args: "logs bundle 12 -o away", Files: troubled, Routes: simJob, Want: clitest.Result{
 			Status: 3,
 			Stderr: `error: there is no directory $DIR/away
-hint: name the output directory of the workflow with -o
+hint: give the output directory of the workflow with -o
 `,
 			Requests: []string{"GET /workflows/12"},
 		}},

@@ -29,8 +29,8 @@ func newBundle(a *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bundle [WORKFLOW]",
 		Short: "Collect the log files of a workflow in one archive",
-		Long: `Collect the log files of a workflow from its output directory in wf<ID>.tar.gz, to
-be sent to somebody or looked at with "logs analyze".`,
+		Long: `Collect the log files of a workflow from its output directory in the archive
+wf<ID>.tar.gz, to send it to somebody or to search it with "logs analyze".`,
 		Example: `  torc-slurm logs bundle 12
   torc-slurm logs bundle 12 -o /scratch/torc_output --bundle-dir /tmp`,
 		Args:              cobra.MaximumNArgs(1),
@@ -49,7 +49,7 @@ be sent to somebody or looked at with "logs analyze".`,
 		}),
 	}
 	f := cmd.Flags()
-	f.StringVarP(&outputDir, "output-dir", "o", "", "`DIR` that the workflow was run with (default torc_output)")
+	f.StringVarP(&outputDir, "output-dir", "o", "", "output `DIR` of the workflow (default torc_output)")
 	f.StringVar(&bundleDir, "bundle-dir", ".", "`DIR` for the archive")
 	_ = cmd.MarkFlagDirname("output-dir")
 	_ = cmd.MarkFlagDirname("bundle-dir")
@@ -64,7 +64,7 @@ func bundle(ctx context.Context, a *cli.Factory, w *api.Workflow, dirs []string,
 	}
 	if len(files) == 0 {
 		return workflow.Errorf(workflow.CodeNotFound, "there are no log files of workflow %d in %s", id, dirs[0]).
-			WithHint("name the output directory of the workflow with -o")
+			WithHint("give the output directory of the workflow with -o")
 	}
 	meta := logfile.BundleMetadata{
 		WorkflowID: id, WorkflowName: w.Name, WorkflowDescription: w.Description, WorkflowUser: w.User,
@@ -94,8 +94,8 @@ func bundle(ctx context.Context, a *cli.Factory, w *api.Workflow, dirs []string,
 	}{meta, path}, "Collected %s (%s) in %s", workflow.CountOf(int64(meta.FilesCollected), "log file", "log files"), workflow.FormatBytes(meta.TotalSizeBytes), path)
 }
 
-// writeBundle writes the files below a directory of the archive's own, and
-// what they are.
+// writeBundle writes an archive with the files and their metadata, all below the directory
+// top. It sets the counts in meta.
 func writeBundle(ctx context.Context, w io.Writer, top string, files []logfile.File, meta *logfile.BundleMetadata) error {
 	zipped := gzip.NewWriter(w)
 	archive := tar.NewWriter(zipped)
@@ -126,9 +126,10 @@ func writeBundle(ctx context.Context, w io.Writer, top string, files []logfile.F
 	return errors.Join(archive.Close(), zipped.Close())
 }
 
-// addLog copies a file as long as it was when it was found: it may be growing.
+// addLog adds a file to the archive, with the size that it had when it was found: it may be
+// growing. It returns the number of bytes.
 func addLog(archive *tar.Writer, name, path string, info fs.FileInfo) (int64, error) {
-	in, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) // somebody may have replaced it by a link
+	in, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) // somebody may have replaced it with a link
 	if err != nil {
 		return 0, err
 	}
@@ -139,13 +140,13 @@ func addLog(archive *tar.Writer, name, path string, info fs.FileInfo) (int64, er
 		return 0, err
 	}
 	n, err := io.CopyN(archive, in, size)
-	if errors.Is(err, io.EOF) { // it has become shorter
+	if errors.Is(err, io.EOF) { // the file has shrunk
 		_, err = io.CopyN(archive, zeros{}, size-n)
 	}
 	return n, err
 }
 
-// zeros is an endless file of them.
+// zeros is a reader of zero bytes without end.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {

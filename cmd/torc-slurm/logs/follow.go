@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
 
-// The paces of following.
+// How often files and server are polled.
 const (
 	followFiles  = 200 * time.Millisecond
 	followServer = time.Second
@@ -24,10 +24,10 @@ func newFollow(a *cli.Factory) *cobra.Command {
 	var flags logFlags
 	c := &cobra.Command{
 		Use:   "follow JOB[:ATTEMPT]",
-		Short: "Show what a job writes, as it writes it",
-		Long: `Show what a job writes, as it writes it, until the job has ended; with an
-attempt, until that has ended. A job that has not started is waited for, and
-another attempt is followed as well.`,
+		Short: "Show the output of a job while it is written",
+		Long: `Show the output of a job while it is written, until the job has ended. The command
+waits for a job that has not started, and also follows later attempts. If an attempt is
+given, the command ends with that attempt.`,
 		Example: `  torc-slurm logs follow simulate_042
   torc-slurm logs follow -w 12 train --stderr`,
 		Args:              cobra.ExactArgs(1),
@@ -35,7 +35,7 @@ another attempt is followed as well.`,
 		Annotations:       cli.ServerExits(cli.ExitInterrupted),
 		RunE: func(c *cobra.Command, args []string) error {
 			if a.Format != cli.FormatTable {
-				return cli.UsageErrorf("logs follow writes what the job writes; it has no other format")
+				return cli.UsageErrorf("logs follow writes the output of the job and supports no other format")
 			}
 			return runLogsFollow(c.Context(), a, args[0], flags)
 		},
@@ -65,17 +65,17 @@ type follower struct {
 	conn   *cli.Connection
 	ref    string
 	flags  logFlags
-	wanted int64 // attempt; 0 for all from the latest on
+	wanted int64 // attempt; 0: the latest one and all that come after it
 
-	runID, attempt int64 // that is followed; 0 before the first
+	runID, attempt int64 // of the attempt that is followed; 0 before the first
 	files          []*followedFile
-	last           *followedFile // that was written from last
+	last           *followedFile // the file whose content was written last
 	out            flushWriter
 }
 
 type followedFile struct {
 	path string
-	file *os.File // nil while it is not there
+	file *os.File // nil while it does not exist
 }
 
 func (f *follower) run(ctx context.Context) error {
@@ -105,8 +105,8 @@ func (f *follower) run(ctx context.Context) error {
 	}
 }
 
-// poll asks the server which attempt there is to follow, and whether that was
-// all.
+// poll asks the server for the attempt to follow, and reports whether it has ended and no
+// other one follows it.
 func (f *follower) poll(ctx context.Context) (over bool, err error) {
 	l, err := findLogs(ctx, f.app, f.conn, f.ref, f.flags)
 	if err != nil {
@@ -117,7 +117,7 @@ func (f *follower) poll(ctx context.Context) (over bool, err error) {
 		return l.job.Status != nil && l.job.Status.IsComplete(), nil
 	}
 	if at.AttemptID != f.attempt || at.RunID != f.runID {
-		if err := f.copy(); err != nil { // the rest of the last one
+		if err := f.copy(); err != nil { // the rest of the previous attempt
 			return false, err
 		}
 		f.begin(l)
@@ -128,10 +128,10 @@ func (f *follower) poll(ctx context.Context) (over bool, err error) {
 	return f.wanted != 0 || l.job.Status != nil && l.job.Status.IsComplete(), nil
 }
 
-// begin follows the files of another attempt.
+// begin switches to the files of another attempt.
 func (f *follower) begin(l *jobLogs) {
 	f.close()
-	_ = f.out.Flush() // what is written next has the error, too
+	_ = f.out.Flush() // the next write returns the error, too
 	if f.attempt != 0 {
 		f.app.Note("--- attempt %d ---", l.attempt.AttemptID)
 	}
@@ -142,7 +142,7 @@ func (f *follower) begin(l *jobLogs) {
 	}
 }
 
-// copy writes what is new in the files.
+// copy writes what was added to the files since the last call.
 func (f *follower) copy() error {
 	for _, file := range f.files {
 		if file.file == nil {
@@ -175,7 +175,7 @@ func (f *follower) copyFile(file *followedFile) error {
 		return nil
 	}
 	if f.last != file && f.last != nil {
-		_ = f.out.Flush() // what is written next has the error, too
+		_ = f.out.Flush() // the next write returns the error, too
 		fmt.Fprintf(f.app.Stdout, "\n==> %s <==\n", file.path)
 	}
 	f.last = file

@@ -22,13 +22,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// New groups the commands about logs.
+// New returns the group of commands about logs.
 func New(a *cli.Factory) *cobra.Command {
 	return cli.NewGroup(a, cli.GroupAnalysis, "logs", "Show, collect and analyze the output of jobs",
 		newShow(a), newFollow(a), newBundle(a), newAnalyze(a))
 }
 
-// logFlags are those of the commands that show output.
+// logFlags are the flags of the commands that show output.
 type logFlags struct {
 	workflow   string
 	outputDir  string
@@ -40,11 +40,11 @@ type logFlags struct {
 
 func addLogFlags(a *cli.Factory, c *cobra.Command, f *logFlags) {
 	cli.AddWorkflowFlag(a, c, &f.workflow)
-	c.Flags().StringVarP(&f.outputDir, "output-dir", "o", "", "`DIR` that the workflow was run with (default torc_output)")
+	c.Flags().StringVarP(&f.outputDir, "output-dir", "o", "", "output `DIR` of the workflow (default torc_output)")
 	c.Flags().BoolVar(&f.stdoutOnly, "stdout", false, "only standard output")
 	c.Flags().BoolVar(&f.stderrOnly, "stderr", false, "only standard error")
-	c.Flags().BoolVar(&f.recovery, "recovery", false, "the output of the attempt's recovery script")
-	c.Flags().BoolVar(&f.raw, "raw", false, "also what steers the terminal: by default it gets text and colors")
+	c.Flags().BoolVar(&f.recovery, "recovery", false, "show the output of the attempt's recovery script instead")
+	c.Flags().BoolVar(&f.raw, "raw", false, "write all control sequences to the terminal (default: text and colors only)")
 	c.MarkFlagsMutuallyExclusive("stdout", "stderr")
 }
 
@@ -52,15 +52,15 @@ func newShow(a *cli.Factory) *cobra.Command {
 	var flags logFlags
 	c := &cobra.Command{
 		Use:   "show JOB[:ATTEMPT]",
-		Short: "Show what a job has written",
-		Long: `Show what a job has written, in its latest attempt or in another one, even
-while it runs. The job is named by its id or its name.`,
+		Short: "Show the output of a job",
+		Long: `Show the output of the latest attempt of a job, or of another attempt, even while it
+runs. JOB is the id or the name of the job.`,
 		Example: `  torc-slurm logs show simulate_042
   torc-slurm logs show simulate_042:1 --stderr
   torc-slurm logs show 17 --recovery`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cli.CompleteJobs(a, &flags.workflow),
-		Annotations:       cli.ServerExits("3 there is no such job, or its output is not here"),
+		Annotations:       cli.ServerExits("3 there is no such job, or its output is not on this machine"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return runLogsShow(c.Context(), a, args[0], flags)
 		},
@@ -111,7 +111,8 @@ func runLogsShow(ctx context.Context, a *cli.Factory, ref string, flags logFlags
 	return nil
 }
 
-// showFile copies a file, below its path if there are several.
+// showFile writes file i of n to standard output. If there are several, a line with the
+// path comes first.
 func showFile(a *cli.Factory, path string, i, n int, raw bool) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -133,19 +134,19 @@ func showFile(a *cli.Factory, path string, i, n int, raw bool) error {
 	return nil
 }
 
-// flushWriter may hold something back until it is flushed.
+// flushWriter is a writer that may buffer until it is flushed.
 type flushWriter interface {
 	io.Writer
 	Flush() error
 }
 
-// unfiltered passes everything on at once.
+// unfiltered is a flushWriter that buffers nothing.
 type unfiltered struct{ io.Writer }
 
 func (unfiltered) Flush() error { return nil }
 
-// outputOfJobs is where the output of jobs goes: to a terminal as text with colors,
-// elsewhere, or if the user wants it so, as it is.
+// outputOfJobs returns the writer for the output of jobs. On a terminal it lets only text
+// and colors through, unless raw is set. Elsewhere it changes nothing.
 func outputOfJobs(a *cli.Factory, raw bool) flushWriter {
 	if a.StdoutTerminal && !raw {
 		return terminal.NewWriter(a.RawStdout, terminal.Output)
@@ -153,14 +154,15 @@ func outputOfJobs(a *cli.Factory, raw bool) flushWriter {
 	return unfiltered{a.RawStdout}
 }
 
-// jobLogs says where the output of an attempt is.
+// jobLogs is an attempt and the directories in which its output may be.
 type jobLogs struct {
 	dirs    []string
 	job     *api.Job
-	attempt api.Attempt // AttemptID 0 before the first
+	attempt api.Attempt // its AttemptID is 0 if the job has not been started
 }
 
-// findLogs reads JOB[:ATTEMPT].
+// findLogs returns the attempt that ref, JOB[:ATTEMPT], stands for. It returns a not-found
+// error if there is no such job or attempt.
 func findLogs(ctx context.Context, a *cli.Factory, c *cli.Connection, ref string, flags logFlags) (*jobLogs, error) {
 	job, wanted, err := jobAndAttempt(ctx, a, c, ref, flags.workflow)
 	if err != nil {
@@ -177,17 +179,17 @@ func findLogs(ctx context.Context, a *cli.Factory, c *cli.Connection, ref string
 	}
 	for _, attempt := range attempts {
 		if wanted == 0 || attempt.AttemptID == wanted {
-			l.attempt = attempt // the latest run counts
+			l.attempt = attempt // that of the latest run
 		}
 	}
 	if wanted != 0 && l.attempt.AttemptID == 0 {
-		return nil, workflow.Errorf(workflow.CodeNotFound, "job %d has had no attempt %d", *job.ID, wanted)
+		return nil, workflow.Errorf(workflow.CodeNotFound, "job %d has no attempt %d", *job.ID, wanted)
 	}
 	return l, nil
 }
 
-// jobAndAttempt finds the job of JOB[:ATTEMPT]. A name may have a colon of its
-// own, so the whole is tried first. The attempt is 0 if none was given.
+// jobAndAttempt returns the job and the attempt of ref, JOB[:ATTEMPT]; the attempt is 0 if
+// none was given. The name of a job may contain a colon, so all of ref is tried first.
 func jobAndAttempt(ctx context.Context, a *cli.Factory, c *cli.Connection, ref, workflowText string) (*api.Job, int64, error) {
 	attempt := int64(0)
 	id, err := a.JobID(ctx, c, ref, workflowText)
@@ -204,7 +206,7 @@ func jobAndAttempt(ctx context.Context, a *cli.Factory, c *cli.Connection, ref, 
 	return job, attempt, err
 }
 
-// paths are the files that the attempt may have, standard output first.
+// paths returns the files in which output of the attempt may be, standard output first.
 func (l *jobLogs) paths(flags logFlags) []string {
 	endings := []string{".o", ".log", ".e"}
 	switch {
@@ -225,7 +227,7 @@ func (l *jobLogs) paths(flags logFlags) []string {
 	return paths
 }
 
-// files are those of the paths that are there.
+// files returns the paths that exist.
 func (l *jobLogs) files(flags logFlags) []string {
 	var found []string
 	for _, path := range l.paths(flags) {

@@ -117,7 +117,7 @@ func TestShowNothing(t *testing.T) {
 		}},
 		clitest.Case{Args: "logs show sim:7", Routes: simJob, Files: simLogs, Want: clitest.Result{
 			Status: 3,
-			Stderr: "error: job 41 has had no attempt 7\n",
+			Stderr: "error: job 41 has no attempt 7\n",
 			Requests: []string{
 				"GET /workflows?is_archived=false&user=ann",
 				"GET /jobs?name=sim%3A7&workflow_id=12",
@@ -155,7 +155,7 @@ func TestFollow(t *testing.T) {
 			Status: cli.ExitUsage,
 			Stderr: `{
   "status": "error",
-  "message": "logs follow writes what the job writes; it has no other format",
+  "message": "logs follow writes the output of the job and supports no other format",
   "exit_status": 2
 }
 `,

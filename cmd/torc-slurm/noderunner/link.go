@@ -21,9 +21,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// nodeLink is a runner's way to the daemon. The daemon may be gone for a while
-// and come back elsewhere: a call that fails has the link look into the endpoint
-// file, which lies on a file system that nodes and login nodes share.
+// nodeLink is a runner's connection to the daemon. The daemon may be down for a while and
+// start again on another host. So after a failed call the link reads the endpoint file
+// again, which is on a file system that compute nodes and login nodes share.
 type nodeLink struct {
 	endpoint string // the file that says where the daemon is
 	secret   string // the file with the allocation's secret
@@ -35,11 +35,12 @@ type nodeLink struct {
 	client *client.Client
 }
 
-// linkRetries is how often the client itself repeats a call: the link and the
-// runner do so, too.
+// linkRetries is how often the client itself repeats a call. The link and the runner repeat
+// it too.
 const linkRetries = 1
 
-// current is the client for where the daemon was last known to be.
+// current returns the client for the last known address of the daemon, or an error if there
+// is no known address yet and none can be read.
 func (l *nodeLink) current() (*client.Client, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,16 +52,18 @@ func (l *nodeLink) current() (*client.Client, error) {
 	return l.client, nil
 }
 
-// open makes a client for where the daemon says it is; mu is held.
+// open reads the secret and the endpoint file, and makes another client if the address has
+// changed. It returns an error if a file cannot be read, or the daemon does not listen for
+// compute nodes. mu must be held.
 func (l *nodeLink) open() error {
 	secret, err := trustedfile.ReadSecret(l.secret)
 	if err != nil {
-		return workflow.Errorf(workflow.CodeForbidden, "the secret of this allocation: %v", err).
-			WithHint("it is removed when the allocation is over for the daemon")
+		return workflow.Errorf(workflow.CodeForbidden, "cannot read the secret of this allocation: %v", err).
+			WithHint("the daemon removes the secret when it considers the allocation ended")
 	}
 	e, err := server.ReadEndpoint(l.endpoint)
 	if err != nil {
-		return workflow.Errorf(workflow.CodeUnavailable, "where the daemon is: %v", err)
+		return workflow.Errorf(workflow.CodeUnavailable, "cannot find the daemon: %v", err)
 	}
 	if e.NodeURL == "" {
 		return workflow.Errorf(workflow.CodeUnavailable, "the daemon does not listen for compute nodes")
@@ -82,12 +85,12 @@ func (l *nodeLink) open() error {
 	return nil
 }
 
-// movedSince reports whether the daemon is elsewhere than the client thought
-// whose call failed.
+// movedSince reports whether the daemon has another address than the client c, whose call
+// failed.
 func (l *nodeLink) movedSince(c *client.Client, failure error) bool {
-	var refusal *client.APIError
-	if errors.As(failure, &refusal) && refusal.Status != http.StatusUnauthorized && refusal.Status != http.StatusForbidden {
-		return false // it is there
+	var answer *client.APIError
+	if errors.As(failure, &answer) && answer.Status != http.StatusUnauthorized && answer.Status != http.StatusForbidden {
+		return false // the daemon has answered
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,7 +110,8 @@ func (l *nodeLink) close() {
 	}
 }
 
-// throughLink makes a call, and once more if the daemon has moved.
+// throughLink makes a call, and repeats it once if the daemon has moved. It returns the answer
+// or the last error.
 func throughLink[T any](ctx context.Context, l *nodeLink, call func(*client.Client) (T, error)) (answer T, err error) {
 	c, err := l.current()
 	if err != nil {
@@ -122,14 +126,14 @@ func throughLink[T any](ctx context.Context, l *nodeLink, call func(*client.Clie
 	return answer, err
 }
 
-// Register introduces the runner.
+// Register registers the runner with the daemon.
 func (l *nodeLink) Register(ctx context.Context, workflowID int64, req *lease.RegisterRequest) (*lease.RegisterResponse, error) {
 	return throughLink(ctx, l, func(c *client.Client) (*lease.RegisterResponse, error) {
 		return c.Runners.Register(ctx, workflowID, req)
 	})
 }
 
-// Turn makes one turn.
+// Turn sends a turn of the runner and returns the daemon's answer.
 func (l *nodeLink) Turn(ctx context.Context, runnerID int64, req *lease.TurnRequest) (*lease.TurnResponse, error) {
 	return throughLink(ctx, l, func(c *client.Client) (*lease.TurnResponse, error) { return c.Runners.Turn(ctx, runnerID, req) })
 }
@@ -139,26 +143,26 @@ func (l *nodeLink) Leave(ctx context.Context, runnerID int64, req *lease.LeaveRe
 	return throughLink(ctx, l, func(c *client.Client) (*lease.LeaveResponse, error) { return c.Runners.Leave(ctx, runnerID, req) })
 }
 
-// FailedWorkflow says what the jobs of a compensation learn of the run.
+// FailedWorkflow returns what the jobs of a compensation are told about the failed run.
 func (l *nodeLink) FailedWorkflow(ctx context.Context, workflowID int64) (*stage.FailedWorkflow, error) {
 	return throughLink(ctx, l, func(c *client.Client) (*stage.FailedWorkflow, error) {
 		return c.Runners.FailedWorkflow(ctx, workflowID)
 	})
 }
 
-// Actions lists the workflow's actions.
+// Actions returns the actions of the workflow.
 func (l *nodeLink) Actions(ctx context.Context, workflowID int64) ([]api.Action, error) {
 	return throughLink(ctx, l, func(c *client.Client) ([]api.Action, error) { return c.Actions.List(ctx, workflowID) })
 }
 
-// ClaimAction claims an action.
+// ClaimAction claims an action for the runner; false if another runner was first.
 func (l *nodeLink) ClaimAction(ctx context.Context, workflowID, actionID, runnerID int64) (bool, error) {
 	return throughLink(ctx, l, func(c *client.Client) (bool, error) {
 		return c.Runners.ClaimAction(ctx, workflowID, actionID, runnerID)
 	})
 }
 
-// AccountSteps says what Slurm accounted for attempts.
+// AccountSteps reports Slurm's accounting of attempts.
 func (l *nodeLink) AccountSteps(ctx context.Context, runnerID int64, accounts *api.StepAccounts) error {
 	_, err := throughLink(ctx, l, func(c *client.Client) (struct{}, error) {
 		return struct{}{}, c.Runners.AccountSteps(ctx, runnerID, accounts)
@@ -166,13 +170,13 @@ func (l *nodeLink) AccountSteps(ctx context.Context, runnerID int64, accounts *a
 	return err
 }
 
-// Version is the daemon's version.
+// Version returns the daemon's version.
 func (l *nodeLink) Version(ctx context.Context) (*api.VersionInfo, error) {
 	return throughLink(ctx, l, func(c *client.Client) (*api.VersionInfo, error) { return c.Version(ctx) })
 }
 
-// Forward sends a request of a job to the daemon, and once more if the daemon has
-// moved and nothing of the body was read.
+// Forward sends a request of a job to the daemon and returns the response. If the daemon has
+// moved and nothing of the body has been read, it sends the request once more.
 func (l *nodeLink) Forward(req *http.Request) (*http.Response, error) {
 	c, err := l.current()
 	if err != nil {
@@ -186,7 +190,7 @@ func (l *nodeLink) Forward(req *http.Request) (*http.Response, error) {
 	resp, err := c.Forward(req)
 	failure := err
 	if err == nil && resp.StatusCode == http.StatusUnauthorized {
-		failure = &client.APIError{Status: resp.StatusCode} // somebody else may have its port
+		failure = &client.APIError{Status: resp.StatusCode} // another program may use its old port
 	}
 	if failure == nil || req.Context().Err() != nil || body.read.Load() || !l.movedSince(c, failure) {
 		return resp, err
@@ -196,13 +200,14 @@ func (l *nodeLink) Forward(req *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	if resp != nil {
-		_ = resp.Body.Close() // the next answer counts
+		_ = resp.Body.Close() // replaced by the next response
 	}
 	return moved.Forward(req)
 }
 
-// watchedBody is a body that may be sent again if nobody has read it: a transport
-// that cannot connect closes it. Whoever received it closes it in the end.
+// watchedBody is a request body that can be sent again if it has not been read. Close does
+// nothing, because a transport that cannot connect closes the body; the HTTP server closes
+// the original one.
 type watchedBody struct {
 	io.ReadCloser
 	read atomic.Bool
@@ -218,38 +223,41 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 
 func (b *watchedBody) Close() error { return nil }
 
-// versioner tells the version of a server.
+// versioner returns the version of a server.
 type versioner interface {
 	Version(ctx context.Context) (*api.VersionInfo, error)
 }
 
-// How a runner tries to reach a daemon that does not answer: often enough to be
-// there a few seconds after it, and not all at once.
+// The first and the longest pause between two calls of a daemon that does not answer. They
+// are short enough to connect a few seconds after it starts, and vary at random so that
+// runners do not call all at once.
 const (
-	firstArrival = time.Second
-	lastArrival  = 5 * time.Second
+	firstPause = time.Second
+	maxPause   = 5 * time.Second
 )
 
-// refusalPatience is how long a refusal is not believed at the start: whoever listens
-// where the daemon was may be somebody else, and the file system may show an old
-// state of the folder with the secret.
-const refusalPatience = time.Minute
+// rejectionPatience is how long a rejection is ignored at the start. Another program may
+// listen on the daemon's old port, and the file system may show an old state of the folder
+// with the secret.
+const rejectionPatience = time.Minute
 
-// arrive waits until a server answers: it may just be down.
-func arrive(ctx context.Context, c versioner, patience time.Duration, log *slog.Logger) (*api.VersionInfo, error) {
+// awaitServer waits until a server answers, since it may be down for a while, and returns its
+// version. It returns the last error when patience is over, when the server has rejected the
+// calls for rejectionPatience, or when ctx ends.
+func awaitServer(ctx context.Context, c versioner, patience time.Duration, log *slog.Logger) (*api.VersionInfo, error) {
 	until := time.Now().Add(patience)
-	var refused time.Time // since when; zero: the last call was not
-	for pause := firstArrival; ; pause = min(2*pause, lastArrival) {
+	var rejectedSince time.Time // zero if the last call was not rejected
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		version, err := c.Version(ctx)
 		now := time.Now()
 		switch {
 		case err == nil || !now.Before(until):
 			return version, err
-		case !isRefusal(err):
-			refused = time.Time{}
-		case refused.IsZero():
-			refused = now
-		case now.Sub(refused) >= refusalPatience:
+		case !isRejection(err):
+			rejectedSince = time.Time{}
+		case rejectedSince.IsZero():
+			rejectedSince = now
+		case now.Sub(rejectedSince) >= rejectionPatience:
 			return nil, err
 		}
 		wait := time.Duration((0.6 + 0.4*rand.Float64()) * float64(pause))
@@ -262,11 +270,12 @@ func arrive(ctx context.Context, c versioner, patience time.Duration, log *slog.
 	}
 }
 
-// isRefusal reports whether somebody answered, and does not want us.
-func isRefusal(err error) bool {
-	var refusal *client.APIError
-	if errors.As(err, &refusal) {
-		return refusal.Status < http.StatusInternalServerError
+// isRejection reports whether a server has answered and rejects the runner, or the runner has
+// no secret.
+func isRejection(err error) bool {
+	var answer *client.APIError
+	if errors.As(err, &answer) {
+		return answer.Status < http.StatusInternalServerError
 	}
 	return workflow.CodeOf(err) == workflow.CodeForbidden
 }

@@ -100,7 +100,7 @@ func TestLinkWithoutASecret(t *testing.T) {
 	if err := os.Remove(l.secret); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := arrive(t.Context(), l, 0, l.log); workflow.CodeOf(err) != workflow.CodeForbidden {
+	if _, err := awaitServer(t.Context(), l, 0, l.log); workflow.CodeOf(err) != workflow.CodeForbidden {
 		t.Errorf("error %v", err)
 	}
 }
@@ -111,7 +111,7 @@ func TestArriveGivesUp(t *testing.T) {
 	gone := fakeDaemon(t, http.StatusOK, "")
 	l.moveTo(t, gone, "")
 	gone.Close()
-	if _, err := arrive(t.Context(), l, 0, l.log); cli.ExitStatus(err) != cli.ExitUnreachable {
+	if _, err := awaitServer(t.Context(), l, 0, l.log); cli.ExitStatus(err) != cli.ExitUnreachable {
 		t.Errorf("error %v", err)
 	}
 }
@@ -226,7 +226,7 @@ func TestArriveWaits(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				d := &away{back: began.Add(tt.away), knows: began.Add(tt.unsure), err: tt.err}
-				_, err := arrive(t.Context(), d, tt.patience, log)
+				_, err := awaitServer(t.Context(), d, tt.patience, log)
 				if took := time.Since(began); (err == nil) != tt.found || took > tt.within {
 					t.Errorf("%v after %s", err, took)
 				}

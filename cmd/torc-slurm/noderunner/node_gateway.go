@@ -17,17 +17,17 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// nodeGatewayFlags say for whom a gateway is.
+// nodeGatewayFlags are the flags of node-gateway.
 type nodeGatewayFlags struct {
 	endpoint, secret string
 	workflow         int64
 	port             int
 }
 
-// nodeGatewayName is the name of the command, and of its steps.
+// nodeGatewayName is the name of the command, and of the Slurm steps that run it.
 const nodeGatewayName = "node-gateway"
 
-// NewGateway makes the command that lets the jobs on a node call the server.
+// NewGateway returns the command that lets the jobs on a node call the server.
 func NewGateway(a *cli.Factory) *cobra.Command {
 	var flags nodeGatewayFlags
 	c := &cobra.Command{
@@ -35,7 +35,7 @@ func NewGateway(a *cli.Factory) *cobra.Command {
 		Short:       "Let the jobs on this node call the API until standard input ends (runners start this)",
 		Hidden:      true,
 		Args:        cobra.NoArgs,
-		Annotations: cli.Exits("1 it failed", "2 wrong use"),
+		Annotations: cli.Exits("1 the gateway failed", "2 wrong usage"),
 		RunE:        func(c *cobra.Command, _ []string) error { return runNodeGateway(c.Context(), a, flags) },
 	}
 	f := c.Flags()
@@ -48,8 +48,8 @@ func NewGateway(a *cli.Factory) *cobra.Command {
 }
 
 func runNodeGateway(_ context.Context, a *cli.Factory, flags nodeGatewayFlags) error {
-	// At the end of the allocation Slurm signals this process with the jobs, which
-	// may have something to say until they are killed.
+	// At the end of the allocation Slurm signals this process together with the jobs. It keeps
+	// running, since the jobs may call the API until they are killed.
 	a.Interrupts.Take()
 	log := cli.LogTo(a.Stderr, slog.LevelInfo)
 	o := gateway.Options{WorkflowID: flags.workflow, Port: flags.port, Log: log}
@@ -71,15 +71,16 @@ func runNodeGateway(_ context.Context, a *cli.Factory, flags nodeGatewayFlags) e
 	}
 	defer g.Close()
 	if g.TokenFile() != "" {
-		return workflow.Errorf(workflow.CodeUnsupported, "the kernel of this node does not tell which user calls: jobs here cannot call the API")
+		return workflow.Errorf(workflow.CodeUnsupported, "the kernel of this node does not report which user calls, so jobs on it cannot call the API")
 	}
 	fmt.Fprintln(a.Stdout, g.Ready())
 	_, err = io.Copy(io.Discard, a.Stdin)
 	return err
 }
 
-// openNodeGateways has the steps of a runner on other nodes call the server, until
-// they are closed; args say where the server is.
+// openNodeGateways returns the gateways through which the steps of a runner on other nodes
+// call the server. args are the flags that say where the server is. The caller closes the
+// gateways.
 func openNodeGateways(a *cli.Factory, o *runner.Options, args ...string) *gateway.Nodes {
 	steps, log := o.Steps, o.Log
 	nodes := gateway.NewNodes(func(node string, port int) *exec.Cmd {

@@ -1,5 +1,5 @@
-// Package noderunner has the commands of runners in allocations and of the gateways
-// of their jobs.
+// Package noderunner has the commands that run in allocations: the runners, and the gateways
+// through which their jobs call the API.
 package noderunner
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// allocationFlags are those of a runner in an allocation of Slurm.
+// allocationFlags are the flags of a runner in a Slurm allocation.
 type allocationFlags struct {
 	endpoint    string
 	secret      string
@@ -38,7 +38,7 @@ type allocationFlags struct {
 	walltime    time.Duration
 	patience    time.Duration
 	persistent  bool
-	isolated    bool // there is a runner on each node
+	isolated    bool // each node of the allocation has a runner
 }
 
 // The defaults of Slurm and of torc.
@@ -47,24 +47,25 @@ const (
 	defaultPatience = 20 * time.Minute
 )
 
-// A runner waits for a daemon that is away, by default, a part of what its
-// allocation lasts, and not longer than mostPatience: the nodes are idle meanwhile,
-// but Slurm may have taken long to give them.
+// By default a runner waits for a daemon that does not answer for a tenth of the time that its
+// allocation has left, but not longer than maxPatience. Its nodes are idle meanwhile, but a
+// new allocation might have to wait in the queue for long.
 const (
 	patiencePart = 10
-	mostPatience = 15 * time.Minute
+	maxPatience  = 15 * time.Minute
 )
 
-// patienceUntil is how long a runner waits at its start for a daemon that is away;
-// end is the zero time if nobody knows when its allocation ends.
+// patienceUntil returns how long a runner waits at its start for a daemon that does not
+// answer. end is when its allocation ends, the zero time if that is unknown.
 func patienceUntil(end, now time.Time) time.Duration {
 	if end.IsZero() {
-		return mostPatience
+		return maxPatience
 	}
-	return min(max(0, end.Sub(now)/patiencePart), mostPatience)
+	return min(max(0, end.Sub(now)/patiencePart), maxPatience)
 }
 
-// New makes the command of a runner in an allocation, which the daemon starts there.
+// New returns the command of a runner in an allocation. The batch scripts of the daemon start
+// it.
 func New(a *cli.Factory) *cobra.Command {
 	var flags allocationFlags
 	c := &cobra.Command{
@@ -73,7 +74,7 @@ func New(a *cli.Factory) *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		Annotations: cli.Exits("0 no work is left, or the allocation's time is up",
-			"1 the runner failed; its log says why", "4 the daemon could not be reached", "5 the daemon does not want this runner"),
+			"1 the runner failed; its log says why", "4 the daemon could not be reached", "5 the daemon rejects this runner"),
 		RunE: func(c *cobra.Command, _ []string) error { return runInAllocation(c.Context(), a, flags) },
 	}
 	f := c.Flags()
@@ -81,10 +82,10 @@ func New(a *cli.Factory) *cobra.Command {
 	f.StringVar(&flags.secret, "secret", "", "`FILE` with the secret of the allocation")
 	f.Int64Var(&flags.workflow, "workflow", 0, "`ID` of the workflow")
 	f.StringVarP(&flags.outputDir, "output-dir", "o", "", "`DIR` for the output of jobs")
-	f.DurationVar(&flags.idle, "idle-timeout", 0, "leave after so long without work (default: what the workflow says)")
-	f.DurationVar(&flags.killWait, "kill-wait", defaultKillWait, "what Slurm leaves a process between SIGTERM and SIGKILL")
-	f.DurationVar(&flags.walltime, "walltime", 0, "how long the allocation lasts, where Slurm cannot be asked (default: without end)")
-	f.DurationVar(&flags.patience, "patience", 0, "wait so long at the start for a daemon that does not answer (default: a tenth of the allocation's time, 15m at most)")
+	f.DurationVar(&flags.idle, "idle-timeout", 0, "exit after this time without jobs (default: as the workflow says)")
+	f.DurationVar(&flags.killWait, "kill-wait", defaultKillWait, "the time that Slurm gives a process between SIGTERM and SIGKILL")
+	f.DurationVar(&flags.walltime, "walltime", 0, "time limit of the allocation if Slurm does not answer (default: none)")
+	f.DurationVar(&flags.patience, "patience", 0, "how long to wait at the start for a daemon that does not answer (default: a tenth of the allocation's time, at most 15m)")
 	addRunnerFlags(f, &flags)
 	for _, name := range []string{"endpoint", "secret", "workflow", "output-dir"} {
 		_ = c.MarkFlagRequired(name)
@@ -94,24 +95,24 @@ func New(a *cli.Factory) *cobra.Command {
 
 // addRunnerFlags adds the flags of every runner in an allocation.
 func addRunnerFlags(f *pflag.FlagSet, flags *allocationFlags) {
-	f.Int64VarP(&flags.maxParallel, "max-parallel-jobs", "j", 0, "run `N` jobs at a time, whatever they need")
-	f.StringSliceVar(&flags.labels, "label", nil, "take only jobs with labels, all of them among these")
+	f.Int64VarP(&flags.maxParallel, "max-parallel-jobs", "j", 0, "run up to `N` jobs at a time, regardless of their requirements")
+	f.StringSliceVar(&flags.labels, "label", nil, "run only jobs that have labels, all of which are among these")
 }
 
-// runInAllocation works in an allocation that the daemon asked for, until
-// nothing is left to do here.
+// runInAllocation runs jobs in an allocation that the daemon requested, until no work is left
+// for it.
 func runInAllocation(ctx context.Context, a *cli.Factory, flags allocationFlags) error {
 	place, err := locateRunner(ctx, a, flags)
 	if err != nil {
 		return err
 	}
-	// What happens before there is a log is in the error file of the batch script.
+	// Until the log is open, messages go to the error file of the batch script.
 	link := &nodeLink{endpoint: flags.endpoint, secret: flags.secret, log: cli.LogTo(a.Stderr, slog.LevelInfo)}
 	defer link.close()
 	if flags.patience <= 0 {
 		flags.patience = patienceUntil(place.End, a.Now())
 	}
-	version, err := arrive(ctx, link, flags.patience, link.log)
+	version, err := awaitServer(ctx, link, flags.patience, link.log)
 	if err != nil {
 		return fmt.Errorf("reach the daemon: %w", err)
 	}
@@ -134,8 +135,8 @@ func runInAllocation(ctx context.Context, a *cli.Factory, flags allocationFlags)
 	return serveAllocation(ctx, a, options)
 }
 
-// openOutput takes the output directory of a runner in an allocation and opens
-// its log, until done is called.
+// openOutput claims the output directory of a runner and opens its log. done closes the log
+// and releases the directory.
 func openOutput(a *cli.Factory, database string, options *runner.Options, place *runner.Place) (done func(), err error) {
 	release, err := outputdir.ClaimFor(a, database, options)
 	if err != nil {
@@ -152,9 +153,10 @@ func openOutput(a *cli.Factory, database string, options *runner.Options, place 
 	}, nil
 }
 
-// locateRunner finds out where in which allocation this process is.
+// locateRunner returns the allocation and the node of this process. It returns a usage error
+// outside of an allocation.
 func locateRunner(ctx context.Context, a *cli.Factory, flags allocationFlags) (runner.Place, error) {
-	if a.Getenv("SLURM_JOB_ID") == "" { // before the node is searched for GPUs
+	if a.Getenv("SLURM_JOB_ID") == "" { // checked first, because it takes time to find the GPUs of the node
 		return runner.Place{}, cli.UsageErrorf("SLURM_JOB_ID is not set: this is not a Slurm allocation")
 	}
 	place, err := runner.Locate(a.Environ, runner.Probe(a.Environ), flags.isolated)
@@ -164,14 +166,14 @@ func locateRunner(ctx context.Context, a *cli.Factory, flags allocationFlags) (r
 	return place, err
 }
 
-// endTime bounds the question for the end of the allocation.
-const endTime = 20 * time.Second
+// endQueryTimeout limits the call of squeue for the end of the allocation.
+const endQueryTimeout = 20 * time.Second
 
-// endOf asks Slurm once when an allocation ends; zero if it does not. Without an
-// answer it is the time that was asked for, counted from now; the daemon says
-// better, soon.
+// endOf asks Slurm once when an allocation ends, and returns that time, or zero if it has no
+// limit. If Slurm does not answer, it assumes that the whole time limit is left. The daemon
+// soon sends the exact time.
 func endOf(ctx context.Context, a *cli.Factory, job int64, walltime time.Duration) time.Time {
-	ctx, cancel := context.WithTimeout(ctx, endTime)
+	ctx, cancel := context.WithTimeout(ctx, endQueryTimeout)
 	defer cancel()
 	queue, err := a.RunnerSlurm().Queue(ctx, slurm.QueueQuery{IDs: []slurm.JobID{{Number: job}}})
 	if err == nil && len(queue.Jobs) > 0 {
@@ -183,7 +185,8 @@ func endOf(ctx context.Context, a *cli.Factory, job int64, walltime time.Duratio
 	return time.Time{}
 }
 
-// allocationOptions are those of any runner in an allocation.
+// allocationOptions returns the options of a runner in an allocation, of the daemon's as of
+// torc's.
 func allocationOptions(a *cli.Factory, flags allocationFlags, place *runner.Place) runner.Options {
 	return runner.Options{
 		OutputDir: a.Path(flags.outputDir), WorkflowID: flags.workflow, MaxParallelJobs: flags.maxParallel, Labels: flags.labels,
@@ -201,8 +204,8 @@ func allocationOptions(a *cli.Factory, flags allocationFlags, place *runner.Plac
 	}
 }
 
-// allocationLog opens the log of a runner in an allocation and begins it with
-// what the runner found.
+// allocationLog opens the log of a runner in an allocation, and logs the allocation's nodes
+// and resources first. It returns an error if the log cannot be written.
 func allocationLog(o *runner.Options, place *runner.Place) (*outputdir.Log, error) {
 	name := fmt.Sprintf("job_runner_slurm_wf%d_sl%d_n%d_pid%d.log", o.WorkflowID, place.JobID, place.NodeID, os.Getpid())
 	file, err := outputdir.OpenLog(o, func() (*os.File, error) { return trustedfile.Append(filepath.Join(o.OutputDir, name), 0o666) })
@@ -210,13 +213,13 @@ func allocationLog(o *runner.Options, place *runner.Place) (*outputdir.Log, erro
 		return nil, outputdir.WriteError(o.OutputDir, err)
 	}
 	o.Log = cli.LogTo(file, slog.LevelInfo)
-	o.Log.Info("in an allocation of Slurm", "slurm_job_id", place.JobID, "restart_count", place.RestartCount, "nodes", place.Nodes,
+	o.Log.Info("running in a Slurm allocation", "slurm_job_id", place.JobID, "restart_count", place.RestartCount, "nodes", place.Nodes,
 		"num_cpus", place.Resources.CPUs, "memory_bytes", place.Resources.MemoryBytes, "num_gpus", place.Resources.GPUs, "end_time", place.End)
 	return file, nil
 }
 
-// serveAllocation runs a runner. A signal has it drain: Slurm is about to take
-// the nodes away.
+// serveAllocation runs a runner to its end and returns its error. On a signal the runner
+// drains, because Slurm is about to end the allocation.
 func serveAllocation(ctx context.Context, a *cli.Factory, options runner.Options) error {
 	r, err := runner.New(options)
 	if err != nil {
@@ -238,9 +241,9 @@ func serveAllocation(ctx context.Context, a *cli.Factory, options runner.Options
 			}
 			return err
 		case sig := <-signals:
-			options.Log.Info("got a signal", "signal", sig.String())
+			options.Log.Info("received a signal", "signal", sig.String())
 		case sig := <-warnings:
-			options.Log.Info("got a signal", "signal", sig.String())
+			options.Log.Info("received a signal", "signal", sig.String())
 		}
 		r.Stop(runner.StopSlurm)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// torcRunnerFlags are those of torc's own runner in allocations.
+// torcRunnerFlags are the flags of torc-slurm-job-runner.
 type torcRunnerFlags struct {
 	allocationFlags
 	healthyMinutes int64
@@ -28,7 +28,7 @@ type torcRunnerFlags struct {
 	claimBackoff   float64
 }
 
-// NewTorc makes the command that torc's clients start as a runner in an allocation.
+// NewTorc returns the command that torc's clients start as a runner in an allocation.
 func NewTorc(a *cli.Factory) *cobra.Command {
 	var flags torcRunnerFlags
 	c := &cobra.Command{
@@ -48,16 +48,16 @@ func NewTorc(a *cli.Factory) *cobra.Command {
 	}
 	f := c.Flags()
 	addRunnerFlags(f, &flags.allocationFlags)
-	f.BoolVar(&flags.isolated, "is-subtask", false, "there is a runner on each node")
-	f.BoolVar(&flags.persistent, "persistent", false, "stay while jobs are left that may still become runnable here")
-	f.Int64Var(&flags.healthyMinutes, "wait-for-healthy-database-minutes", int64(defaultPatience/time.Minute), "wait `MINUTES` at the start for a server that does not answer")
-	f.Int64Var(&flags.startupDelay, "startup-delay-seconds", 0, "begin within so many `SECONDS`, at a time that differs from runner to runner")
+	f.BoolVar(&flags.isolated, "is-subtask", false, "each node of the allocation has a runner")
+	f.BoolVar(&flags.persistent, "persistent", false, "keep running while jobs that fit here may still become ready")
+	f.Int64Var(&flags.healthyMinutes, "wait-for-healthy-database-minutes", int64(defaultPatience/time.Minute), "how many `MINUTES` to wait at the start for a server that does not answer")
+	f.Int64Var(&flags.startupDelay, "startup-delay-seconds", 0, "start after a delay of up to `SECONDS` that differs between runners")
 	f.Float64VarP(&flags.pollInterval, "poll-interval", "p", 0, "accepted for compatibility: jobs are handed out without polling")
 	f.Float64Var(&flags.claimBackoff, "claim-backoff-max-secs", 0, "accepted for compatibility")
 	return c
 }
 
-// TorcName is the program's name, and that of the command.
+// TorcName is the name of torc's program, and of the command that replaces it.
 const TorcName = "torc-slurm-job-runner"
 
 func runTorcRunner(ctx context.Context, a *cli.Factory, address string, flags torcRunnerFlags) error {
@@ -74,7 +74,7 @@ func runTorcRunner(ctx context.Context, a *cli.Factory, address string, flags to
 		return err
 	}
 	defer c.CloseIdle()
-	version, err := arrive(ctx, c, flags.patience, a.Log)
+	version, err := awaitServer(ctx, c, flags.patience, a.Log)
 	if err != nil {
 		return fmt.Errorf("reach the server: %w", err)
 	}
@@ -98,7 +98,8 @@ func runTorcRunner(ctx context.Context, a *cli.Factory, address string, flags to
 	return err
 }
 
-// staggered waits for a part of so many seconds.
+// staggered waits for less than the given seconds; how long depends on the process. It returns
+// the cause if ctx ends first.
 func staggered(ctx context.Context, place *runner.Place, seconds int64) error {
 	if seconds <= 0 {
 		return nil
@@ -113,28 +114,29 @@ func staggered(ctx context.Context, place *runner.Place, seconds int64) error {
 	}
 }
 
-// scheduledRow is torc's record of the allocation; nil if there is none, or if
-// this is not the runner on its first node.
+// scheduledRow is torc's record of the allocation. It is nil if there is none, or if this
+// runner is not on the first node.
 type scheduledRow struct {
 	client  *client.Client
 	options *runner.Options
 	row     api.ScheduledComputeNode
 }
 
-// scheduledAs finds the record of the allocation, which tells the scheduler that
-// it belongs to, and notes that it is active.
+// scheduledAs returns the record of the allocation, after it has set the scheduler of the
+// record in the runner's options and marked the record as active. It returns nil, and logs
+// why, if the allocation has no record.
 func scheduledAs(ctx context.Context, c *client.Client, o *runner.Options, place *runner.Place) *scheduledRow {
 	var rows []api.ScheduledComputeNode
 	filter := client.ScheduledComputeNodeFilter{WorkflowID: o.WorkflowID, SchedulerID: strconv.FormatInt(place.JobID, 10)}
 	for row, err := range c.ScheduledComputeNodes.List(ctx, filter) {
 		if err != nil {
-			o.Log.Warn("cannot look for the record of the allocation", "slurm_job_id", place.JobID, "error", err)
+			o.Log.Warn("cannot read the record of the allocation", "slurm_job_id", place.JobID, "error", err)
 			return nil
 		}
 		rows = append(rows, row)
 	}
 	if len(rows) != 1 {
-		o.Log.Warn("the allocation has no record of its own", "slurm_job_id", place.JobID, "records", len(rows))
+		o.Log.Warn("the allocation does not have exactly one record", "slurm_job_id", place.JobID, "records", len(rows))
 		return nil
 	}
 	if id := rows[0].SchedulerConfigID; id != 0 {
@@ -148,15 +150,15 @@ func scheduledAs(ctx context.Context, c *client.Client, o *runner.Options, place
 	return s
 }
 
-// set changes the status of the record.
+// set changes the status of the record, if there is one. A failure is only logged.
 func (s *scheduledRow) set(ctx context.Context, status string) {
 	if s == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, endTime)
+	ctx, cancel := context.WithTimeout(ctx, endQueryTimeout)
 	defer cancel()
 	s.row.Status = status
 	if err := s.client.ScheduledComputeNodes.Update(ctx, &s.row); err != nil {
-		s.options.Log.Warn("cannot change the record of the allocation", "status", status, "error", err)
+		s.options.Log.Warn("cannot update the record of the allocation", "status", status, "error", err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/runner/output"
 )
 
-// List are where runners of the server's database have written, under the
-// output directory that was named.
+// List returns the directories in which runners of the server's database have written, at and
+// below the named output directory, or the configured one if named is empty.
 func List(ctx context.Context, a *cli.Factory, c *cli.Connection, named string) ([]string, error) {
 	database, err := Database(ctx, c)
 	if err != nil {
@@ -21,7 +21,7 @@ func List(ctx context.Context, a *cli.Factory, c *cli.Connection, named string) 
 	return output.Dirs(a.Path(cli.FirstOf(named, a.Config.Client.Run.OutputDir)), database), nil
 }
 
-// Database is the name of the server's database; empty if it does not say.
+// Database returns the name of the server's database; empty if the server does not report it.
 func Database(ctx context.Context, c *cli.Connection) (string, error) {
 	info, err := c.Version(ctx)
 	if err != nil {
@@ -30,8 +30,8 @@ func Database(ctx context.Context, c *cli.Connection) (string, error) {
 	return info.Database, nil
 }
 
-// Claim makes the output directory of a runner the one of the server's
-// database, until release.
+// Claim claims the output directory of a runner for the server's database, until release is
+// called. It may change the directory in the options.
 func Claim(ctx context.Context, a *cli.Factory, c *cli.Connection, o *runner.Options) (release func(), err error) {
 	database, err := Database(ctx, c)
 	if err != nil {
@@ -40,7 +40,7 @@ func Claim(ctx context.Context, a *cli.Factory, c *cli.Connection, o *runner.Opt
 	return ClaimFor(a, database, o)
 }
 
-// ClaimFor is Claim for a database whose name is known.
+// ClaimFor is like Claim for a database whose name is known.
 func ClaimFor(a *cli.Factory, database string, o *runner.Options) (release func(), err error) {
 	dir, err := output.Claim(o.OutputDir, database, a.Log)
 	if err != nil {
@@ -53,13 +53,13 @@ func ClaimFor(a *cli.Factory, database string, o *runner.Options) (release func(
 	o.RestoreOutput = func() error { return dir.Restore(database) }
 	return func() {
 		if err := dir.Release(); err != nil {
-			a.Log.Warn("release the output directory", "path", dir.Path, "error", err)
+			a.Log.Warn("cannot release the output directory", "path", dir.Path, "error", err)
 		}
 	}, nil
 }
 
-// SkipAside has a walk through an output directory pass over what was put aside
-// in it: those are files of other databases.
+// SkipAside returns fs.SkipDir for a directory that was put aside in the output directory dir,
+// whose files belong to other databases. fs.WalkDirFuncs call it.
 func SkipAside(dir, path string, entry fs.DirEntry) error {
 	if entry.IsDir() && filepath.Dir(path) == filepath.Clean(dir) && output.IsPutAside(entry.Name()) {
 		return fs.SkipDir

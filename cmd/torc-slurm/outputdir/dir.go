@@ -1,5 +1,5 @@
-// Package outputdir finds, makes and claims the output directories of runners, and
-// writes the logs in them.
+// Package outputdir finds, creates and claims the output directories of runners, and opens the
+// logs in them.
 package outputdir
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Make makes the output directory and checks that it can be written
-// into.
+// Make creates the output directory if it does not exist. It returns a WriteError if that
+// fails, or files cannot be created in it.
 func Make(dir string) error {
 	err := os.MkdirAll(dir, 0o777)
 	if err == nil {
@@ -28,13 +28,15 @@ func Make(dir string) error {
 	return nil
 }
 
-// WriteError says that an output directory cannot be written into.
+// WriteError returns the error that nothing can be written to an output directory, because of
+// err.
 func WriteError(dir string, err error) error {
-	return workflow.Errorf(workflow.CodeForbidden, "cannot write into the output directory %s: %v", dir, err).
+	return workflow.Errorf(workflow.CodeForbidden, "cannot write to the output directory %s: %v", dir, err).
 		WithHint("choose another one with --output-dir")
 }
 
-// RunnerLog opens the log of a runner in its output directory.
+// RunnerLog opens the log of a runner in its output directory for appending. It creates both
+// if necessary, and returns a WriteError if it cannot.
 func RunnerLog(outputDir, host string, workflowID, runID int64) (*os.File, error) {
 	if err := Make(outputDir); err != nil {
 		return nil, err
@@ -47,8 +49,8 @@ func RunnerLog(outputDir, host string, workflowID, runID int64) (*os.File, error
 	return f, nil
 }
 
-// SubmissionDir is the folder where a workflow was submitted; the current one if
-// none is recorded. It is an error if this host has no such folder.
+// SubmissionDir returns the folder where a workflow was submitted, or the current one if none
+// is recorded. It returns a conflict if this host does not have that folder.
 func SubmissionDir(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64) (string, error) {
 	w, err := c.Workflows.Get(ctx, id)
 	if err != nil {
@@ -64,8 +66,8 @@ func SubmissionDir(ctx context.Context, a *cli.Factory, c *cli.Connection, id in
 		}
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", workflow.Errorf(workflow.CodeConflict, "the jobs of workflow %d run in %s, where it was submitted, and this host has no such folder", id, dir).
-			WithHint("work on a host that has it, or make it again")
+		return "", workflow.Errorf(workflow.CodeConflict, "the jobs of workflow %d run in %s, where it was submitted, but this host does not have that folder", id, dir).
+			WithHint("run the command on a host that has the folder, or create it again")
 	}
 	return dir, nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/runner"
 )
 
-// Log is a log in an output directory, which is made again with that.
+// Log is a log file in an output directory. It is created again when the directory is.
 type Log struct {
 	open func() (*os.File, error)
 
@@ -15,8 +15,8 @@ type Log struct {
 	file *os.File
 }
 
-// OpenLog opens the log of a runner, and has the runner make it again if the
-// output directory is removed.
+// OpenLog opens the log of a runner. It extends the option RestoreOutput, so that the runner
+// creates the log again if the output directory was removed. It returns the error of open.
 func OpenLog(o *runner.Options, open func() (*os.File, error)) (*Log, error) {
 	file, err := open()
 	if err != nil {
@@ -35,6 +35,7 @@ func OpenLog(o *runner.Options, open func() (*os.File, error)) (*Log, error) {
 	return l, nil
 }
 
+// Write appends to the file.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,14 +54,14 @@ func (l *Log) restore() error {
 	return old.Close()
 }
 
-// Name is the path of the log.
+// Name returns the path of the log.
 func (l *Log) Name() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.file.Name()
 }
 
-// Close ends the file; the program writes where it did before.
+// Close closes the file.
 func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -25,7 +25,7 @@ func TestMakeFails(t *testing.T) {
 	path := filepath.Join(file, "out")
 	for name, err := range map[string]error{"Make": Make(path), "RunnerLog": func() error { _, err := RunnerLog(path, "n1", 1, 1); return err }()} {
 		message, hint := cli.ErrorText(err)
-		want := "cannot write into the output directory " + path + ": mkdir " + file + ": not a directory"
+		want := "cannot write to the output directory " + path + ": mkdir " + file + ": not a directory"
 		if message != want || hint != "choose another one with --output-dir" || cli.ExitStatus(err) != cli.ExitRefused {
 			t.Errorf("%s: %q, hint %q, status %d; want %q", name, message, hint, cli.ExitStatus(err), want)
 		}

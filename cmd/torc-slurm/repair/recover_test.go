@@ -348,7 +348,7 @@ Nothing was changed: this was a dry run.
 		clitest.Case{Args: "recover 12 --no-auto-schedule", Routes: routes, Want: clitest.Result{
 			Stdout: repeated + othersLeft + changed + `short_regen (new): 2 jobs for 01:00:00 in partition short; 2 allocations are missing
 Warning: job big waits
-Slurm was asked for 1 allocation: 812
+Requested 1 allocation from Slurm: 812
 `,
 			Requests: []string{
 				proposed,

@@ -50,7 +50,7 @@ func TestWatchRejects(t *testing.T) {
 		}},
 		clitest.Case{Args: "watch 12 -o taken", Files: map[string]string{"taken": "a file"}, Want: clitest.Result{
 			Status: cli.ExitRefused,
-			Stderr: `error: cannot write into the output directory $DIR/taken: mkdir $DIR/taken: not a directory
+			Stderr: `error: cannot write to the output directory $DIR/taken: mkdir $DIR/taken: not a directory
 hint: choose another one with --output-dir
 `,
 		}},

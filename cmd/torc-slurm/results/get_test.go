@@ -113,6 +113,19 @@ func TestListWithLogs(t *testing.T) {
 `,
 			Requests: []string{"GET /results?attempts=true&workflow_id=12", "GET /workflows/12", "GET /compute_nodes?workflow_id=12"},
 		}},
+		// --run-id implies --all-runs: the results are not only the latest ones.
+		clitest.Case{Args: "results list 12 --include-logs -r 1 -o none", Routes: routes.With(clitest.Routes{"GET /results": {Body: `{"items":[]}`}}), Want: clitest.Result{
+			Stdout: `{
+  "workflow_id": 12,
+  "workflow_name": "w",
+  "workflow_user": "ann",
+  "all_runs": true,
+  "total_results": 0,
+  "items": []
+}
+`,
+			Requests: []string{"GET /results?all_runs=true&attempts=true&run_id=1&workflow_id=12", "GET /workflows/12", "GET /compute_nodes?workflow_id=12"},
+		}},
 		clitest.Case{Args: "-f csv results list 12 --include-logs", Routes: routes, Want: clitest.Result{
 			Status:   cli.ExitUsage,
 			Stderr:   "error: results with logs are written as JSON only\n",

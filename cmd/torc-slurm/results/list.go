@@ -32,7 +32,7 @@ func (o *resultFlags) add(cmd *cobra.Command) {
 	f.StringVarP(&o.status, "status", "s", "", "only those with this `STATUS`")
 	f.BoolVar(&o.allRuns, "all-runs", false, "those of all runs and attempts, not only the latest of each job")
 	f.Int64Var(&o.computeNode, "compute-node", 0, "only those of this compute `NODE`")
-	f.StringVarP(&o.outputDir, "output-dir", "o", "", "`DIR` that the workflow was run with (default torc_output)")
+	f.StringVarP(&o.outputDir, "output-dir", "o", "", "output `DIR` of the workflow (default torc_output)")
 	cmd.MarkFlagsMutuallyExclusive("failed", "return-code")
 	cmd.MarkFlagsMutuallyExclusive("failed", "status")
 	cli.CompleteWords(cmd, "status", "completed", "failed", "canceled", "terminated", "pending_failed")
@@ -137,7 +137,7 @@ func runResults(a *cli.Factory, cmd *cobra.Command, args []string, o *resultFlag
 			return err
 		}
 		if o.withLogs {
-			return showResultLogs(ctx, a, c, id, results, o)
+			return showResultLogs(ctx, a, c, filter, results, o.outputDir)
 		}
 		return cli.ShowList(a, resultColumns(o.all(cmd)), results)
 	})(cmd, args)

@@ -42,26 +42,27 @@ type resultsReport struct {
 	Items        []resultWithLogs `json:"items"`
 }
 
-func showResultLogs(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, results []api.Result, o *resultFlags) error {
+// showResultLogs writes the results that filter selected, with their log files, as JSON.
+func showResultLogs(ctx context.Context, a *cli.Factory, c *cli.Connection, filter client.ResultFilter, results []api.Result, outputDir string) error {
 	if a.Flags.Format == cli.FormatCSV {
 		return cli.UsageErrorf("results with logs are written as JSON only")
 	}
-	w, err := c.Workflows.Get(ctx, id)
+	w, err := c.Workflows.Get(ctx, filter.WorkflowID)
 	if err != nil {
 		return err
 	}
 	nodes := make(map[int64]api.ComputeNode)
-	for n, err := range c.ComputeNodes.List(ctx, client.ComputeNodeFilter{WorkflowID: id}) {
+	for n, err := range c.ComputeNodes.List(ctx, client.ComputeNodeFilter{WorkflowID: filter.WorkflowID}) {
 		if err != nil {
 			return err
 		}
 		nodes[cli.OrZero(n.ID)] = n
 	}
 	report := resultsReport{
-		WorkflowID: id, WorkflowName: w.Name, WorkflowUser: w.User, AllRuns: o.allRuns,
+		WorkflowID: filter.WorkflowID, WorkflowName: w.Name, WorkflowUser: w.User, AllRuns: filter.AllRuns,
 		TotalResults: len(results), Items: make([]resultWithLogs, 0, len(results)),
 	}
-	dirs, err := outputdir.List(ctx, a, c, o.outputDir)
+	dirs, err := outputdir.List(ctx, a, c, outputDir)
 	if err != nil {
 		return err
 	}

@@ -12,27 +12,28 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
 
-// The intervals of a display.
+// How often the display is redrawn on a terminal, the server is asked for counts, and
+// otherwise a line is written.
 const (
-	redrawEvery = 100 * time.Millisecond // on a terminal
-	countEvery  = 500 * time.Millisecond // the server is asked
-	lineEvery   = 10 * time.Second       // otherwise
+	redrawEvery = 100 * time.Millisecond
+	countEvery  = 500 * time.Millisecond
+	lineEvery   = 10 * time.Second
 )
 
-// display shows the progress of a workflow until it is stopped: redrawn on a
-// terminal, as lines into a file, as objects for machines.
+// display shows the progress of a workflow until it is stopped: on a terminal in place, in a
+// file as lines, with -f json as objects.
 type display struct {
 	app      *cli.Factory
 	progress *progress
 	counts   func(context.Context) (*api.WorkflowStatus, error)
-	drawn    int // lines that are on the terminal
+	drawn    int // number of lines on the terminal
 	palette  palette
 
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-// startDisplay shows p; counts asks the server.
+// startDisplay starts and returns a display of p; counts asks the server for the status.
 func startDisplay(ctx context.Context, a *cli.Factory, p *progress, counts func(context.Context) (*api.WorkflowStatus, error)) *display {
 	d := &display{app: a, progress: p, counts: counts, done: make(chan struct{})}
 	if a.StderrTerminal && a.Getenv("NO_COLOR") == "" {
@@ -62,7 +63,7 @@ func (d *display) run(ctx context.Context) {
 			if s, err := d.counts(ctx); err == nil {
 				d.progress.count(s, d.app.Now())
 			}
-			counted = time.Now().Add(10 * time.Since(began)) // a server that has much to count is asked less often
+			counted = time.Now().Add(10 * time.Since(began)) // a slow server is asked less often
 		}
 		select {
 		case <-ctx.Done():
@@ -139,7 +140,7 @@ func (d *display) draw(lines []string) {
 	}
 	b.WriteString("\x1b[J") // lines that are no longer needed
 	d.drawn = len(lines)
-	_, _ = io.WriteString(d.app.RawStderr, b.String()) // a terminal that has gone shows nothing
+	_, _ = io.WriteString(d.app.RawStderr, b.String()) // the terminal may be gone
 }
 
 // clear removes what was drawn.

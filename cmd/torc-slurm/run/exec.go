@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/spec"
 )
 
-// execFlags are those of exec, beside those of a runner.
+// execFlags are the flags of exec, except those of a runner.
 type execFlags struct {
 	name         string
 	description  string
@@ -29,15 +29,15 @@ type execFlags struct {
 	dryRun       bool
 }
 
-// NewExec makes the command that runs commands as a workflow.
+// NewExec returns the command that runs commands as a workflow.
 func NewExec(a *cli.Factory) *cobra.Command {
 	var flags execFlags
 	var run runFlags
 	c := &cobra.Command{
 		Use:   "exec [flags] [-- WORDS...]",
 		Short: "Run commands without writing a specification",
-		Long: `Run commands as a workflow, without writing a specification: words after --, -c
-and the lines of a file, each of them once for every combination of parameters.`,
+		Long: `Run commands as a workflow, without writing a specification: the command after --, those
+of -c and the lines of a file. Each runs once for every combination of parameters.`,
 		GroupID: cli.GroupLifecycle,
 		Example: `  torc-slurm exec -j 8 --param i=1:100 -- ./sim {i}
   torc-slurm exec -c 'make -C a' -c 'make -C b'
@@ -46,32 +46,32 @@ and the lines of a file, each of them once for every combination of parameters.`
   torc-slurm exec --dry-run --param i=1:3 -- ./sim {i}`,
 		Args: func(c *cobra.Command, args []string) error { return checkExecArgs(a, c, args) },
 		Annotations: cli.ServerExits(cli.ExitInvalidSpec, "1 jobs failed, were terminated or were canceled (0 with --exit-zero)",
-			"130 interrupted; `torc-slurm run ID` goes on"),
+			"130 interrupted; `torc-slurm run ID` continues the workflow"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("sample-interval-seconds") && flags.interval < 1 {
-				return cli.UsageErrorf("--sample-interval-seconds %d: at least 1", flags.interval)
+				return cli.UsageErrorf("--sample-interval-seconds %d: the minimum is 1", flags.interval)
 			}
 			return runExec(c.Context(), a, args, flags, run)
 		},
 	}
 	f := c.Flags()
-	f.StringVarP(&flags.name, "name", "n", "", "name of the workflow (default exec_<time>)")
-	f.StringVar(&flags.description, "description", "", "what the workflow is for")
+	f.StringVarP(&flags.name, "name", "n", "", "`NAME` of the workflow (default exec_<time>)")
+	f.StringVar(&flags.description, "description", "", "`TEXT` that describes the workflow")
 	f.StringArrayVarP(&flags.commands, "command", "c", nil, "`COMMAND` to run; may be repeated")
-	f.StringVarP(&flags.commandsFile, "commands-file", "C", "", "`FILE` with a command on each line, # begins a comment; - reads standard input")
+	f.StringVarP(&flags.commandsFile, "commands-file", "C", "", "`FILE` with a command on each line; # starts a comment; - reads standard input")
 	f.StringArrayVar(&flags.params, "param", nil, "`NAME=VALUES` of a parameter: 1:100, [a,b], @file; may be repeated")
-	f.StringVar(&flags.link, "link", "product", "combine parameters by product or zip")
+	f.StringVar(&flags.link, "link", "product", "`HOW` to combine parameters: product or zip")
 	addRunFlags(f, &run)
-	f.BoolVar(&flags.dryRun, "dry-run", false, "write the specification as JSON and run nothing")
-	f.StringVar(&flags.stdio, "stdio", "", "output to keep: separate, combined, no-stdout, no-stderr, none (default separate)")
-	f.StringVar(&flags.monitor, "monitor", "summary", "measure jobs: off, summary, time-series")
-	f.StringVar(&flags.nodeMonitor, "monitor-compute-node", "off", "measure the node: off, summary, time-series")
+	f.BoolVar(&flags.dryRun, "dry-run", false, "print the specification as JSON and run nothing")
+	f.StringVar(&flags.stdio, "stdio", "", "`OUTPUT` to keep: separate, combined, no-stdout, no-stderr, none (default separate)")
+	f.StringVar(&flags.monitor, "monitor", "summary", "`HOW` to measure jobs: off, summary, time-series")
+	f.StringVar(&flags.nodeMonitor, "monitor-compute-node", "off", "`HOW` to measure the node: off, summary, time-series")
 	f.Int64VarP(&flags.interval, "sample-interval-seconds", "i", 0, "`SECONDS` between two measurements")
 	f.BoolVar(&flags.plots, "generate-plots", false, "plot time series at the end")
 	return c
 }
 
-// checkExecArgs tells a command from a mistake: commands follow --.
+// checkExecArgs returns a usage error for arguments that do not follow --.
 func checkExecArgs(a *cli.Factory, c *cobra.Command, args []string) error {
 	dash := c.ArgsLenAtDash()
 	stray := args
@@ -113,7 +113,7 @@ func runExec(ctx context.Context, a *cli.Factory, words []string, flags execFlag
 	return runNew(ctx, a, loaded, options, run)
 }
 
-// execError drops the places of errors: the user has not seen the document.
+// execError returns a usage error without positions, since the user has not seen the document.
 func execError(err error) error {
 	errs, ok := err.(spec.Errors)
 	if !ok {
@@ -130,7 +130,7 @@ func execError(err error) error {
 	return cli.UsageErrorf("%s", strings.Join(lines, "\n"))
 }
 
-// showExpanded writes the specification with every job.
+// showExpanded prints the specification with all jobs.
 func showExpanded(a *cli.Factory, loaded *spec.Result) error {
 	text, err := spec.Expanded(loaded.Definition).JSON()
 	if err != nil {
@@ -139,7 +139,7 @@ func showExpanded(a *cli.Factory, loaded *spec.Result) error {
 	return a.WriteJSON(json.RawMessage(text))
 }
 
-// execDocument makes the specification that the flags stand for.
+// execDocument returns the specification for the flags, or a usage error.
 func execDocument(a *cli.Factory, words []string, flags execFlags) (*spec.Document, error) {
 	commands, err := execCommands(a, words, flags)
 	if err != nil {
@@ -150,7 +150,7 @@ func execDocument(a *cli.Factory, words []string, flags execFlags) (*spec.Docume
 		return nil, err
 	}
 	if flags.link != "product" && flags.link != "zip" {
-		return nil, cli.UsageErrorf("--link is product or zip, not %q", flags.link)
+		return nil, cli.UsageErrorf("--link must be product or zip, not %q", flags.link)
 	}
 	monitor, err := flags.resourceMonitor()
 	if err != nil {
@@ -177,7 +177,7 @@ func execDocument(a *cli.Factory, words []string, flags execFlags) (*spec.Docume
 	return document, nil
 }
 
-// execJobName is a name that is unique after expansion.
+// execJobName returns the name of job i of n, which is unique after expansion.
 func execJobName(i, n int, parameters spec.Parameters) string {
 	name := "job"
 	if n > 1 {
@@ -189,7 +189,8 @@ func execJobName(i, n int, parameters spec.Parameters) string {
 	return name
 }
 
-// execCommands collects the commands: words, -c, -C.
+// execCommands returns the commands: the words after --, then those of -c, then those of the
+// file. It returns a usage error if there are none.
 func execCommands(a *cli.Factory, words []string, flags execFlags) ([]string, error) {
 	var commands []string
 	if len(words) > 0 {
@@ -208,12 +209,12 @@ func execCommands(a *cli.Factory, words []string, flags execFlags) ([]string, er
 		commands = append(commands, lines...)
 	}
 	if len(commands) == 0 {
-		return nil, cli.UsageErrorf("there is no command: write it after --, or give -c or -C")
+		return nil, cli.UsageErrorf("there is no command: write it after --, or use -c or -C")
 	}
 	return commands, nil
 }
 
-// execParameters reads NAME=VALUES.
+// execParameters parses the values of --param, each NAME=VALUES.
 func execParameters(texts []string) (spec.Parameters, error) {
 	var parameters spec.Parameters
 	for _, text := range texts {
@@ -231,19 +232,19 @@ func execParameters(texts []string) (spec.Parameters, error) {
 	return parameters, nil
 }
 
-// resourceMonitor says what is measured.
+// resourceMonitor returns the settings for what is measured, or a usage error.
 func (f execFlags) resourceMonitor() (*spec.ResourceMonitor, error) {
 	scopes := map[string]string{"off": "", "summary": "summary", "time-series": "time_series"}
 	jobs, ok := scopes[f.monitor]
 	if !ok {
-		return nil, cli.UsageErrorf("--monitor is off, summary or time-series, not %q", f.monitor)
+		return nil, cli.UsageErrorf("--monitor must be off, summary or time-series, not %q", f.monitor)
 	}
 	node, ok := scopes[f.nodeMonitor]
 	if !ok {
-		return nil, cli.UsageErrorf("--monitor-compute-node is off, summary or time-series, not %q", f.nodeMonitor)
+		return nil, cli.UsageErrorf("--monitor-compute-node must be off, summary or time-series, not %q", f.nodeMonitor)
 	}
 	if f.plots && jobs != "time_series" && node != "time_series" {
-		return nil, cli.UsageErrorf("--generate-plots needs a time-series")
+		return nil, cli.UsageErrorf("--generate-plots needs --monitor or --monitor-compute-node time-series")
 	}
 	m := &spec.ResourceMonitor{GeneratePlots: f.plots}
 	if f.interval > 0 {

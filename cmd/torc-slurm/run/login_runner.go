@@ -16,18 +16,19 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// loginFlags are those of a runner on the daemon's host.
+// loginFlags are the flags of a runner on the daemon's host.
 type loginFlags struct {
 	endpoint  string
 	workflow  int64
 	outputDir string
 }
 
-// loginParallelJobs is how many jobs a runner on the daemon's host runs at a time:
-// login nodes are everybody's.
+// loginParallelJobs is how many jobs a runner on the daemon's host runs at a time. It is small,
+// because login nodes are shared.
 const loginParallelJobs = 4
 
-// NewLoginRunner is what a daemon starts for jobs that run on its own host.
+// NewLoginRunner returns the command that a daemon starts for the jobs that run on its own
+// host.
 func NewLoginRunner(a *cli.Factory) *cobra.Command {
 	var flags loginFlags
 	c := &cobra.Command{
@@ -48,14 +49,14 @@ func NewLoginRunner(a *cli.Factory) *cobra.Command {
 	return c
 }
 
-// runOnLogin runs the jobs of a workflow that run on the daemon's host alone.
+// runOnLogin runs those jobs of a workflow that may run on the daemon's host only.
 func runOnLogin(ctx context.Context, a *cli.Factory, flags loginFlags) error {
 	c, err := daemonlink.DialEndpoint(ctx, a, flags.endpoint)
 	if err != nil {
 		return err
 	}
 	if c == nil {
-		return workflow.Errorf(workflow.CodeUnavailable, "the daemon of %s does not answer", flags.endpoint)
+		return workflow.Errorf(workflow.CodeUnavailable, "the daemon of endpoint file %s does not answer", flags.endpoint)
 	}
 	defer c.CloseIdle()
 	if flags.endpoint == server.EndpointPath(a.Home()) {
@@ -67,7 +68,7 @@ func runOnLogin(ctx context.Context, a *cli.Factory, flags loginFlags) error {
 	}
 	hostname, err := os.Hostname()
 	if err != nil {
-		return fmt.Errorf("name of this host: %w", err)
+		return fmt.Errorf("get the name of this host: %w", err)
 	}
 	options := runner.Options{
 		Client: c.Runners, WorkflowID: flags.workflow, OutputDir: a.Path(flags.outputDir), WorkDir: a.Dir, Hostname: hostname,

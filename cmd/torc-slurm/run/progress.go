@@ -129,11 +129,11 @@ func (p *progress) count(s *api.WorkflowStatus, now time.Time) {
 		return
 	}
 	if p.held = held; held == "" {
-		p.tell("claims go on")
+		p.tell("claims continue")
 		p.message = ""
 		return
 	}
-	p.tell("claims are held: " + held + "; to go on: " + strings.Join(holds.Commands(p.prefix, p.id), ", or "))
+	p.tell("claims are held: " + held + "; to continue: " + strings.Join(holds.Commands(p.prefix, p.id), ", or "))
 }
 
 // takeTroubles returns the attempts without success since the last call.

@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// progressView is a moment of a workflow that runs.
+// progressView is the state of a running workflow at one time.
 type progressView struct {
 	WorkflowID int64
 	Name       string
@@ -39,7 +39,7 @@ const runningStages = 3
 // shownTroubles is how many attempts without success are shown at a time.
 const shownTroubles = 3
 
-// The colors of a terminal; plain has none.
+// palette has the escape sequences of the display; those of plain are empty.
 type palette struct{ done, bad, active, dim, reset string }
 
 var (
@@ -47,7 +47,7 @@ var (
 	colors = palette{done: "\x1b[32m", bad: "\x1b[31m", active: "\x1b[36m", dim: "\x1b[2m", reset: "\x1b[0m"}
 )
 
-// lines draws the view for a terminal; no line is longer than the width.
+// lines returns the view as lines for a terminal; none is longer than the width.
 func (v progressView) lines(width int, p palette) []string {
 	width = max(width, 40)
 	title := cli.Cut(fmt.Sprintf("%s (workflow %d)", cli.Printable(v.Name), v.WorkflowID), width-10)
@@ -72,7 +72,8 @@ func (v progressView) lines(width int, p palette) []string {
 	return lines
 }
 
-// bar draws the parts of the jobs: complete, not successful, running, rest.
+// bar returns a bar with the shares of the jobs that completed, ended without success, run and
+// are left.
 func (v progressView) bar(width int, p palette) string {
 	done := apidata.CountDone(v.Counts)
 	tail := fmt.Sprintf(" %d/%d", done, v.Total)
@@ -85,8 +86,8 @@ func (v progressView) bar(width int, p palette) string {
 		p.active + strings.Repeat("▒", widths[2]) + p.dim + strings.Repeat("░", rest) + p.reset + "]" + tail
 }
 
-// share divides a width in proportion to parts of a total. What is there at
-// all gets a column, and all together no more than the width.
+// share returns the widths of parts in proportion to a total. A part that is not zero gets at
+// least one column; together they are at most width.
 func share(width int, total int64, parts ...int64) []int {
 	widths := make([]int, len(parts))
 	left := width
@@ -99,7 +100,7 @@ func share(width int, total int64, parts ...int64) []int {
 	return widths
 }
 
-// numbers lists the counts, the rate and what it means.
+// numbers returns the counts, the rate and the remaining time as text.
 func (v progressView) numbers() string {
 	parts := apidata.CountParts(v.Counts)
 	if v.Retries > 0 {
@@ -117,7 +118,7 @@ func (v progressView) numbers() string {
 	return strings.Join(parts, ", ")
 }
 
-// eta is how long the rest takes at the current rate.
+// eta returns how long the remaining jobs take at the current rate; false if that is unknown.
 func (v progressView) eta() (time.Duration, bool) {
 	open := v.Total - apidata.CountDone(v.Counts)
 	if v.Rate <= 0 || open <= 0 || v.Elapsed < 2*time.Second {
@@ -142,7 +143,7 @@ func (v progressView) runningLine() string {
 	return text
 }
 
-// line says in a line what happened and what follows.
+// line returns a line with what happened and what follows.
 func (t trouble) line() string {
 	next := t.Status.String()
 	switch {
@@ -158,12 +159,12 @@ func (t trouble) line() string {
 	return text
 }
 
-// plainLine is the view in one line, for a log.
+// plainLine returns the view as one line, for a log.
 func (v progressView) plainLine() string {
 	return fmt.Sprintf("%s  %d/%d  %s", cli.ClockTime(v.Elapsed), apidata.CountDone(v.Counts), v.Total, v.numbers())
 }
 
-// rateText writes a rate with two digits.
+// rateText formats a rate, with about two digits.
 func rateText(perSecond float64) string {
 	switch {
 	case perSecond >= 10:

@@ -37,27 +37,27 @@ type report struct {
 	JobsByStatus    api.JobCounts                `json:"jobs_by_status"`
 	DurationSeconds float64                      `json:"duration_seconds"`
 	GivenUp         string                       `json:"given_up,omitempty"`    // why the run was aborted
-	Reason          string                       `json:"reason,omitempty"`      // why the runner left
+	Reason          string                       `json:"reason,omitempty"`      // why the runner ended
 	Attempts        int64                        `json:"attempts"`              // of the run, with those of other runners
 	Retried         int64                        `json:"retried"`               // attempts that were followed by another one
 	Repaired        int64                        `json:"repaired"`              // jobs that completed after that
-	Unfit           []unfitJobs                  `json:"unfit,omitempty"`       // ready jobs that this run could never take
-	NotStarted      int64                        `json:"not_started,omitempty"` // that it could, but its time was up
-	Stopped         int64                        `json:"stopped"`               // attempts that were ended and given back when the runner left
+	Unfit           []unfitJobs                  `json:"unfit,omitempty"`       // ready jobs that this run could never start
+	NotStarted      int64                        `json:"not_started,omitempty"` // ready jobs that fit, but the time was up
+	Stopped         int64                        `json:"stopped"`               // attempts that were ended and returned to the queue when the runner ended
 	ByCause         map[workflow.CauseKind]int64 `json:"by_cause,omitempty"`
 	FailedJobs      []failedJob                  `json:"failed_jobs,omitempty"`
 	MoreFailed      int64                        `json:"more_failed_jobs,omitempty"` // that FailedJobs leaves out
-	OOMDoubtful     []event.OOMDoubtfulPayload   `json:"oom_doubtful,omitempty"`     // that may have lost a process to the kernel
+	OOMDoubtful     []event.OOMDoubtfulPayload   `json:"oom_doubtful,omitempty"`     // of which the kernel may have killed a process
 	MoreOOMDoubtful int64                        `json:"more_oom_doubtful,omitempty"`
 	Held            *heldJobs                    `json:"held,omitempty"`
 	ClaimHolds      apidata.ClaimHolds           `json:"claim_holds,omitempty"`
-	ClaimsHeld      string                       `json:"claims_held,omitempty"`    // the same in words
+	ClaimsHeld      string                       `json:"claims_held,omitempty"`    // the same as text
 	FailedActions   []string                     `json:"failed_actions,omitempty"` // of this runner
 	Slowest         []extremeJob                 `json:"slowest,omitempty"`
 	MostMemory      []extremeJob                 `json:"most_memory,omitempty"`
 	CanceledBy      []stage.CanceledGroup        `json:"canceled_by,omitempty"`
 	EndJob          *stage.EndJobResult          `json:"end_job,omitempty"`
-	PoliciesOff     int64                        `json:"retry_policies_off,omitempty"` // attempts that no policy was asked about
+	PoliciesOff     int64                        `json:"retry_policies_off,omitempty"` // attempts for which no policy was evaluated
 	Stages          *stage.StageSummaries        `json:"stages,omitempty"`
 	Compensation    *stage.Compensation          `json:"compensation,omitempty"`
 	Undelivered     int                          `json:"undelivered_reports,omitempty"`
@@ -90,8 +90,8 @@ const (
 	extremeResults = 100
 )
 
-// reportEnd gathers the report, shows it, and returns the exit status as an
-// error.
+// reportEnd gathers and shows the report. It returns a silent error with exit status 1 if the
+// workflow was not successful, unless --exit-zero is set.
 func reportEnd(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, p *progress, s runner.Summary, flags runFlags) error {
 	r, err := gatherReport(ctx, c, id, s.Offer)
 	if err != nil {
@@ -112,7 +112,8 @@ func reportEnd(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64,
 	return nil
 }
 
-// gatherReport returns the report, from the server's data.
+// gatherReport returns the report from the server's data; whole is all that the runner offered
+// to jobs.
 func gatherReport(ctx context.Context, c *cli.Connection, id int64, whole placement.Offer) (*report, error) {
 	status, err := c.Workflows.Status(ctx, id)
 	if err != nil {
@@ -164,8 +165,8 @@ func gatherReport(ctx context.Context, c *cli.Connection, id int64, whole placem
 	return r, err
 }
 
-// addAllFailed adds the first of the jobs, in whatever stage, that failed or are
-// held.
+// addAllFailed adds the first jobs of any stage that failed or are held, and the number of
+// those that it leaves out.
 func (r *report) addAllFailed(ctx context.Context, c *cli.Connection) error {
 	statuses := []workflow.JobStatus{workflow.Failed, workflow.Terminated, workflow.PendingFailed}
 	for _, s := range statuses {
@@ -214,8 +215,8 @@ func (r *report) addFailed(ctx context.Context, c *cli.Connection, s workflow.Jo
 	return nil
 }
 
-// extremes lists the jobs with the largest values of a column of the results
-// that a filter selects.
+// extremes returns the jobs with the largest values of a column, among the results that a
+// filter selects.
 func extremes(ctx context.Context, c *cli.Connection, filter client.ResultFilter, column string) ([]extremeJob, error) {
 	filter.Page = client.Page{Limit: extremeResults, SortBy: column, Reverse: true}
 	var all []extremeJob
@@ -278,7 +279,7 @@ func (r *report) advise(prefix, outputDir string) {
 			r.Next = append(r.Next, prefix+" jobs retry"+held)
 		}
 		r.Next = append(r.Next, r.ClaimHolds.Commands(prefix, r.WorkflowID)...)
-		if len(r.Unfit) == 0 { // else it would end in the same way
+		if len(r.Unfit) == 0 { // otherwise it would end in the same way
 			r.Next = append(r.Next, fmt.Sprintf("%s run %d", prefix, r.WorkflowID))
 		}
 	case "failed", "canceled":
@@ -319,10 +320,10 @@ func (r *report) write(w io.Writer) {
 		fmt.Fprintf(w, "The run was aborted: %s\n", cli.Printable(r.GivenUp))
 	}
 	if r.Reason != "" && r.Status == "unfinished" {
-		fmt.Fprintf(w, "The runner left: %s\n", r.Reason)
+		fmt.Fprintf(w, "The runner ended: %s\n", r.Reason)
 	}
 	if r.Stopped > 0 {
-		fmt.Fprintf(w, "Stopped and given back: %s\n", workflow.CountOf(r.Stopped, "job", "jobs"))
+		fmt.Fprintf(w, "Stopped and returned to the queue: %s\n", workflow.CountOf(r.Stopped, "job", "jobs"))
 	}
 	if line := r.EndJob.Line(); line != "" {
 		fmt.Fprintf(w, "The end job %s\n", cli.Printable(line))
@@ -372,7 +373,7 @@ func (r *report) write(w io.Writer) {
 		fmt.Fprintf(w, "Output lost: %s\n", cli.Printable(text))
 	}
 	if r.Undelivered > 0 {
-		fmt.Fprintf(w, "%s could not be delivered; the next runner on this host does it\n", workflow.CountOf(int64(r.Undelivered), "report", "reports"))
+		fmt.Fprintf(w, "%s could not be delivered; the next runner on this host tries again\n", workflow.CountOf(int64(r.Undelivered), "report", "reports"))
 	}
 	if len(r.Next) > 0 {
 		fmt.Fprintln(w, "Next:")

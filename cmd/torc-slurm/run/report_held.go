@@ -36,15 +36,15 @@ func heldOf(groups []hold.HoldGroup) *heldJobs {
 func (h *heldJobs) String() string {
 	text := workflow.CountOf(int64(h.Count), "job waits", "jobs wait") + " for a decision"
 	if h.DeadlineMS == 0 {
-		return text + ", for as long as it takes"
+		return text + " without a deadline"
 	}
 	then := "fails"
 	if h.OnTimeout == workflow.ActionRetry {
-		then = "gets another attempt, if it may have one"
+		then = "is retried if its retry policy allows it"
 	}
 	var when string
 	if h.alone {
-		when = ", and counts with the first command that uses the database after it"
+		when = ", and takes effect with the next command that uses the database"
 	}
-	return fmt.Sprintf("%s; at its deadline a job without one %s; the first is %s%s", text, then, time.UnixMilli(h.DeadlineMS).Format(time.DateTime), when)
+	return fmt.Sprintf("%s; a job without a decision by its deadline %s; the first deadline is %s%s", text, then, time.UnixMilli(h.DeadlineMS).Format(time.DateTime), when)
 }

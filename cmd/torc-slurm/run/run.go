@@ -19,7 +19,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// runFlags are those of commands that run jobs in this process.
+// runFlags are the flags of commands that run jobs in this process.
 type runFlags struct {
 	maxParallel  int64
 	cpus         int64
@@ -35,54 +35,53 @@ type runFlags struct {
 	exitZero     bool
 }
 
-// New makes the command that runs a workflow.
+// New returns the command that runs a workflow on this machine.
 func New(a *cli.Factory) *cobra.Command {
 	var flags runFlags
 	var specs specfile.Flags
 	c := &cobra.Command{
 		Use:   "run SPEC|ID",
 		Short: "Run a workflow on this machine",
-		Long: `Run a workflow on this machine, to its end: one that is made from a
-specification (- reads it from standard input), or an existing one. An existing
-one goes on where it was, in the folder where it was submitted; what is complete
-stays so.
+		Long: `Run a workflow on this machine to its end. The workflow is created from a specification
+(- reads it from standard input), or exists already. An existing one continues where it
+stopped, in the folder where it was submitted; completed jobs do not run again.
 
-With --time-limit or --end-time only jobs start whose runtime fits into the time
-that is left; one without requirements counts with a minute. Jobs that did not start
-before the time was up are left, with exit status 0, and so are those whose labels
-this runner has not. Jobs that need more CPUs, memory, GPUs, nodes or time than this
-run has at all are left too, and named, with exit status 1, unless there are other
+With --time-limit or --end-time, a job starts only if its runtime fits into the remaining
+time; a job without requirements is assumed to take a minute. Jobs that could not start
+before the time was up, and jobs with labels that this runner does not have, are left
+for later; they do not change the exit status. Jobs that need more CPUs, memory, GPUs,
+nodes or time than this run has are listed, with exit status 1, unless there are other
 runners or allocations.
 
-Several runs on one machine that have the same daemon share it: their jobs together
-never ask for more CPUs, memory and GPUs than it has, and they take turns. A run that
-says how much it takes (-j, --num-cpus, --memory-gb or --num-gpus, also in the
-configuration) has that for itself, and is not counted by others.
+Runs on one machine with the same daemon share the machine: their jobs together never
+need more CPUs, memory and GPUs than it has, and the runs take turns. A run with a fixed
+size (-j, --num-cpus, --memory-gb or --num-gpus, also in the configuration) uses that
+alone; other runs do not take it into account.
 
-Ctrl-C ends the jobs: the termination signal, some time, then a kill; a second
-Ctrl-C kills at once. ` + "`torc-slurm run ID`" + ` goes on later.`,
+Ctrl-C ends the jobs: they get a termination signal, some time, then a kill. A second
+Ctrl-C kills them at once. ` + "`torc-slurm run ID`" + ` continues the workflow later.`,
 		GroupID: cli.GroupLifecycle,
 		Example: `  torc-slurm run sweep.yaml
   torc-slurm -s run sweep.yaml         self-contained: database in ./torc_output/torc.db
-  torc-slurm run 12                    go on with workflow 12
+  torc-slurm run 12                    continue workflow 12
   torc-slurm run --num-cpus 4 --time-limit PT2H sweep.yaml
   torc-slurm run --label gpu train.yaml`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteSpecOrWorkflow,
 		Annotations: cli.ServerExits(cli.ExitInvalidSpec, "1 jobs failed, were terminated, canceled or are held, need more than this run has, or claims are held (0 with --exit-zero)",
-			"130 interrupted; `torc-slurm run ID` goes on"),
+			"130 interrupted; `torc-slurm run ID` continues the workflow"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return runRun(c.Context(), a, args[0], specs, flags)
 		},
 	}
 	addRunFlags(c.Flags(), &flags)
-	c.Flags().Int64Var(&flags.cpus, "num-cpus", 0, "`CPUS` for jobs (default: all that there are)")
-	c.Flags().Float64Var(&flags.memoryGB, "memory-gb", 0, "memory for jobs in `GIB` (default: all that there is)")
-	c.Flags().Int64Var(&flags.gpus, "num-gpus", 0, "`GPUS` for jobs (default: all that there are)")
-	c.Flags().StringSliceVar(&flags.labels, "label", nil, "take only jobs with labels, all of them among these; may be repeated")
+	c.Flags().Int64Var(&flags.cpus, "num-cpus", 0, "`CPUS` for jobs (default: all of the machine)")
+	c.Flags().Float64Var(&flags.memoryGB, "memory-gb", 0, "memory for jobs in `GIB` (default: all of the machine)")
+	c.Flags().Int64Var(&flags.gpus, "num-gpus", 0, "`GPUS` for jobs (default: all of the machine)")
+	c.Flags().StringSliceVar(&flags.labels, "label", nil, "run only jobs that have labels, all of which are among these; may be repeated")
 	c.Flags().StringVar(&flags.timeLimit, "time-limit", "", "stop after this `DURATION`, for example PT2H")
-	c.Flags().StringVar(&flags.endTime, "end-time", "", "stop at this `TIME`, for example 2027-01-31T18:00:00Z; wins over --time-limit")
-	c.Flags().BoolVar(&flags.persistent, "persistent", false, "stay while jobs are left that may still become runnable here")
+	c.Flags().StringVar(&flags.endTime, "end-time", "", "stop at this `TIME`, for example 2027-01-31T18:00:00Z; overrides --time-limit")
+	c.Flags().BoolVar(&flags.persistent, "persistent", false, "keep running while jobs that fit here may still become ready")
 	c.Flags().BoolVar(&specs.NoMonitoring, "no-resource-monitoring", false, "do not measure jobs if the specification says nothing about it")
 	c.Flags().BoolVar(&specs.SkipChecks, "skip-checks", false, "skip the checks of jobs against Slurm schedulers")
 	return c
@@ -90,7 +89,7 @@ Ctrl-C kills at once. ` + "`torc-slurm run ID`" + ` goes on later.`,
 
 // addRunFlags adds the flags that run and exec share.
 func addRunFlags(f *pflag.FlagSet, flags *runFlags) {
-	f.Int64VarP(&flags.maxParallel, "max-parallel-jobs", "j", 0, "run `N` jobs at a time, whatever they need")
+	f.Int64VarP(&flags.maxParallel, "max-parallel-jobs", "j", 0, "run up to `N` jobs at a time, regardless of their requirements")
 	f.StringVarP(&flags.outputDir, "output-dir", "o", "", "`DIR` for the output of jobs (default torc_output)")
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "exit with 0 even if jobs failed")
 	f.Float64VarP(&flags.pollInterval, "poll-interval", "p", 0, "accepted for compatibility: jobs are handed out without polling")
@@ -107,7 +106,7 @@ func runRun(ctx context.Context, a *cli.Factory, target string, specs specfile.F
 	if !specfile.IsSpec(a, target) {
 		id, err := cli.ParseID("workflow", target)
 		if err != nil {
-			return workflow.Errorf(workflow.CodeNotFound, "there is no file %q, and it is not the id of a workflow", target)
+			return workflow.Errorf(workflow.CodeNotFound, "%q is neither a file nor the id of a workflow", target)
 		}
 		conn, err := a.Connect(ctx)
 		if err != nil {
@@ -125,13 +124,14 @@ func runRun(ctx context.Context, a *cli.Factory, target string, specs specfile.F
 	return runNew(ctx, a, loaded, options, flags)
 }
 
-// runNew creates the workflow of a specification and runs it.
+// runNew creates the workflow of a specification and runs it. It returns an error before it
+// creates anything if input files are missing or the output directory cannot be written to.
 func runNew(ctx context.Context, a *cli.Factory, loaded *spec.Result, options runner.Options, flags runFlags) error {
 	if err := runstart.CheckInputs(a, loaded.Definition); err != nil {
 		return err
 	}
 	if err := outputdir.Make(options.OutputDir); err != nil {
-		return err // before there is a workflow that cannot be run here
+		return err // before a workflow is created that cannot run here
 	}
 	conn, err := a.Connect(ctx)
 	if err != nil {
@@ -148,9 +148,9 @@ func runNew(ctx context.Context, a *cli.Factory, loaded *spec.Result, options ru
 	return work(ctx, a, conn, id, options, flags)
 }
 
-// runWhereSubmitted has the jobs of an existing workflow run in the folder where it
-// was submitted, whatever the current one is, and write below it unless a flag says
-// where.
+// runWhereSubmitted sets the working directory of a run to the folder where the workflow was
+// submitted, and the output directory to one below it unless a flag names another. It returns
+// a conflict if this host does not have the folder.
 func runWhereSubmitted(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, o *runner.Options, flags *runFlags) error {
 	dir, err := outputdir.SubmissionDir(ctx, a, c, id)
 	if err != nil || dir == a.Dir {
@@ -160,12 +160,12 @@ func runWhereSubmitted(ctx context.Context, a *cli.Factory, c *cli.Connection, i
 	o.WorkDir = dir
 	if flags.outputDir == "" {
 		o.OutputDir = cli.PathIn(dir, a.Config.Client.Run.OutputDir)
-		flags.outputDir = o.OutputDir // the report's commands name it
+		flags.outputDir = o.OutputDir // for the commands that the report suggests
 	}
 	return nil
 }
 
-// runnerOptions are the options of a runner from flags and configuration.
+// runnerOptions returns the options of a runner from flags and configuration, or a usage error.
 func runnerOptions(a *cli.Factory, flags runFlags) (runner.Options, error) {
 	config := a.Config.Client.Run
 	o := runner.Options{
@@ -181,7 +181,7 @@ func runnerOptions(a *cli.Factory, flags runFlags) (runner.Options, error) {
 		},
 	}
 	if flags.maxParallel < 0 || flags.cpus < 0 || flags.memoryGB < 0 || flags.gpus < 0 {
-		return o, cli.UsageErrorf("numbers of jobs, CPUs, GPUs and of memory cannot be negative")
+		return o, cli.UsageErrorf("the numbers of jobs, CPUs and GPUs and the memory cannot be negative")
 	}
 	if _, err := workflow.NormalizeLabels(flags.labels); err != nil {
 		return o, cli.UsageErrorf("--label: %v", err)
@@ -199,14 +199,15 @@ func runnerOptions(a *cli.Factory, flags runFlags) (runner.Options, error) {
 			return o, err
 		}
 		if !end.After(a.Now()) {
-			return o, cli.UsageErrorf("--end-time %s is over", flags.endTime)
+			return o, cli.UsageErrorf("--end-time %s is in the past", flags.endTime)
 		}
 		o.EndTime = end
 	}
 	return o, nil
 }
 
-// parseTime reads an ISO 8601 time; without a zone it is local.
+// parseTime parses an ISO 8601 time, which is local without a zone. It returns a usage error
+// for anything else.
 func parseTime(text string) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t, nil

@@ -13,20 +13,20 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// unfitJobs are ready jobs of equal needs that the runner of this run could never
-// take.
+// unfitJobs are ready jobs with the same requirements that the runner of this run could never
+// run.
 type unfitJobs struct {
 	Name string `json:"name"` // of the first
 	Jobs int64  `json:"jobs"`
 	Text string `json:"text"` // what they need, and what there is
 }
 
-// unfitLooked is how many ready jobs are looked at.
-const unfitLooked = 1000
+// maxUnfitChecked is how many ready jobs are checked.
+const maxUnfitChecked = 1000
 
-// addUnfit notes which ready jobs could never run on a runner that had this offer,
-// and how many could but did not start before its time was up. Where there are
-// other runners or allocations these may take them.
+// addUnfit adds the ready jobs that could never run on a runner that had the offer whole, and
+// the number of those that could but did not start before its time was up. It adds nothing if
+// there are other runners or allocations, which may run these jobs.
 func (r *report) addUnfit(ctx context.Context, c *cli.Connection, status *api.WorkflowStatus, whole placement.Offer) error {
 	if r.Status != "unfinished" || len(whole.Nodes) == 0 || status.ActiveComputeNodes+status.ActiveScheduledNodes+status.PendingScheduledNodes > 0 {
 		return nil
@@ -36,7 +36,7 @@ func (r *report) addUnfit(ctx context.Context, c *cli.Connection, status *api.Wo
 		return err
 	}
 	found := map[int64]int{} // index in r.Unfit by requirements
-	for job, err := range c.Jobs.List(ctx, client.JobFilter{WorkflowID: r.WorkflowID, Status: new(workflow.Ready), Page: client.Page{Limit: unfitLooked}}) {
+	for job, err := range c.Jobs.List(ctx, client.JobFilter{WorkflowID: r.WorkflowID, Status: new(workflow.Ready), Page: client.Page{Limit: maxUnfitChecked}}) {
 		if err != nil {
 			return err
 		}
@@ -61,7 +61,8 @@ func (r *report) addUnfit(ctx context.Context, c *cli.Connection, status *api.Wo
 	return nil
 }
 
-// classOf is what jobs with some requirements need.
+// classOf returns what jobs with some requirements need, or an error if memory or runtime is
+// not valid.
 func classOf(q *api.ResourceRequirements) (placement.Class, error) {
 	memory, err := workflow.ParseMemory(cli.OrEmpty(q.Memory))
 	if err != nil {
@@ -80,7 +81,7 @@ func (r *report) writeUnfit(w io.Writer) {
 		if u.Jobs > 1 {
 			more = fmt.Sprintf(" (and %d more)", u.Jobs-1)
 		}
-		fmt.Fprintf(w, "Never started: %s%s %s\n", cli.Printable(u.Name), more, u.Text)
+		fmt.Fprintf(w, "Cannot run here: %s%s %s\n", cli.Printable(u.Name), more, u.Text)
 	}
 	if r.NotStarted > 0 {
 		fmt.Fprintf(w, "Not started before the time was up: %s\n", workflow.CountOf(r.NotStarted, "ready job", "ready jobs"))

@@ -16,7 +16,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/runner"
 )
 
-// work runs a workflow in this process and reports how it went.
+// work runs a workflow in this process and shows the report. The error has the exit status of
+// the command.
 func work(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, options runner.Options, flags runFlags) error {
 	status, err := c.Workflows.Status(ctx, id)
 	if err != nil {
@@ -24,7 +25,7 @@ func work(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, opti
 	}
 	hostname, err := os.Hostname()
 	if err != nil {
-		return fmt.Errorf("name of this host: %w", err)
+		return fmt.Errorf("get the name of this host: %w", err)
 	}
 	release, err := outputdir.Claim(ctx, a, c, &options)
 	if err != nil {
@@ -45,14 +46,14 @@ func work(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, opti
 	options.APIURL, options.Environ = c.URL, cli.JobEnvironment(a, c)
 	options.Log = cli.LogTo(logFile, slog.LevelInfo)
 	options.OnEvent = p.observe
-	if strings.HasPrefix(c.URL, "https:") { // there jobs would need credentials
+	if strings.HasPrefix(c.URL, "https:") { // jobs that call the server directly would need credentials
 		jobs, err := jobgateway.Open(a, &options, c.Forward)
 		if err != nil {
 			return err
 		}
 		defer jobs.Close()
 	}
-	if points, err := failpoint.Parse(a.Getenv("TORC_SLURM_FAILPOINTS")); err == nil && points != nil { // the daemon says what is wrong with them
+	if points, err := failpoint.Parse(a.Getenv("TORC_SLURM_FAILPOINTS")); err == nil && points != nil { // the daemon reports invalid ones
 		options.Failpoint = points.Hit
 	}
 	r, err := runner.New(options)
@@ -72,7 +73,8 @@ func work(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, opti
 	return nil
 }
 
-// runJobs runs the runner to its end, showing progress and obeying signals.
+// runJobs runs the runner to its end and shows the progress. On the first signal it ends the
+// jobs, on the second it kills them. interrupted reports whether there was a signal.
 func runJobs(ctx context.Context, a *cli.Factory, c *cli.Connection, r *runner.Runner, p *progress) (summary runner.Summary, interrupted bool, err error) {
 	signals := a.Interrupts.Take()
 	d := startDisplay(ctx, a, p, func(ctx context.Context) (*api.WorkflowStatus, error) {
@@ -98,17 +100,17 @@ func runJobs(ctx context.Context, a *cli.Factory, c *cli.Connection, r *runner.R
 		case sig := <-signals:
 			if !interrupted {
 				interrupted = true
-				p.say(fmt.Sprintf("%s: ending the jobs that run; again to kill them at once", signalName(sig)))
+				p.say(fmt.Sprintf("%s: ending the running jobs; repeat it to kill them at once", signalName(sig)))
 				r.Stop(runner.StopCancel)
 				continue
 			}
-			p.say("killing the jobs that run")
+			p.say("killing the running jobs")
 			r.Stop(runner.StopKill)
 		}
 	}
 }
 
-// signalName writes a signal as a user knows it.
+// signalName returns the name of a signal that users know.
 func signalName(sig os.Signal) string {
 	if sig == os.Interrupt {
 		return "Ctrl-C"

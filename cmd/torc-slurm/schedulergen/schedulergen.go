@@ -1,5 +1,5 @@
-// Package schedulergen makes Slurm schedulers for the jobs of a workflow that are
-// left, and has the flags by which they are planned.
+// Package schedulergen creates Slurm schedulers for the remaining jobs of a workflow, and has
+// the flags for planning them.
 package schedulergen
 
 import (
@@ -21,24 +21,24 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// RegenerateFlags are those of slurm regenerate.
+// RegenerateFlags are the flags of slurm regenerate.
 type RegenerateFlags struct {
 	PlanFlags
 	allocate.Flags
 	Partition, Walltime string
 	Include             []string
 	Submit, DryRun      bool
-	Once                bool // --submit asks for no more later
-	IgnoreLive          bool // allocations that are there do not count
+	Once                bool // --submit requests nothing later
+	IgnoreLive          bool // plan as if there were no allocations
 	SkipChecks          bool
 }
 
-// AddNoAutoSchedule adds the flag of commands that submit again.
+// AddNoAutoSchedule adds the flag --no-auto-schedule of commands that submit again.
 func AddNoAutoSchedule(f *pflag.FlagSet, once *bool) {
-	f.BoolVar(once, "no-auto-schedule", false, "ask once for what is missing, and for nothing later (default: as the workflow was submitted)")
+	f.BoolVar(once, "no-auto-schedule", false, "request missing allocations once, and none later (default: as the workflow was submitted)")
 }
 
-// Check rejects values that nothing can be planned with.
+// Check returns a usage error for values with which nothing can be planned.
 func (f *RegenerateFlags) Check() error {
 	if _, err := f.Limit(); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (f *RegenerateFlags) Check() error {
 	return f.PlanFlags.Check()
 }
 
-// Limit is the walltime of all allocations; 0 if none was given.
+// Limit returns the walltime of all allocations, 0 if none was given, or a usage error.
 func (f *RegenerateFlags) Limit() (time.Duration, error) {
 	if f.Walltime == "" {
 		return 0, nil
@@ -58,7 +58,7 @@ func (f *RegenerateFlags) Limit() (time.Duration, error) {
 	return d, nil
 }
 
-// plannedScheduler is a scheduler that is made, or would be.
+// plannedScheduler is a scheduler that was created, or that a dry run would create.
 type plannedScheduler struct {
 	ID              *int64   `json:"id,omitempty"`
 	Name            string   `json:"name"`
@@ -67,14 +67,14 @@ type plannedScheduler struct {
 	Walltime        string   `json:"walltime"`
 	Mem             string   `json:"mem"`
 	Nodes           int64    `json:"nodes"`
-	NumAllocations  int64    `json:"num_allocations"` // that are missing
+	NumAllocations  int64    `json:"num_allocations"` // missing allocations
 	JobCount        int      `json:"job_count"`
 	JobNames        []string `json:"job_names"`
 	HasDependencies bool     `json:"has_dependencies"`
 	IsNew           bool     `json:"-"`
 }
 
-// Regeneration is what slurm regenerate does.
+// Regeneration is the result of slurm regenerate.
 type Regeneration struct {
 	flags      *RegenerateFlags
 	workflowID int64
@@ -82,13 +82,14 @@ type Regeneration struct {
 	title      string
 	pending    int
 	schedulers []plannedScheduler
-	live       int64 // allocations that are there, or asked for
+	live       int64 // existing and requested allocations
 	warnings   []string
 	plan       *api.SchedulePlan // of --submit
 }
 
-// Regenerate has the daemon create the schedulers, unless it is a dry run, and with --submit
-// start a run, if jobs wait for one, and request allocations.
+// Regenerate makes the daemon create the schedulers, unless it is a dry run, and with --submit
+// start a run, if jobs wait for one, and request allocations. It returns what was done, with an
+// error if jobs were submitted and no allocation will come of it.
 func Regenerate(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, flags *RegenerateFlags) (*Regeneration, error) {
 	request, siteErr, err := flags.request(ctx, a)
 	if err != nil {
@@ -121,8 +122,8 @@ func (r *Regeneration) take(answer *api.Regeneration) {
 	}
 }
 
-// request is what the flags ask of the daemon; siteErr says why the site of this machine is
-// not known.
+// request returns the request to the daemon; siteErr says why the site of this machine is
+// unknown. err is a usage error, or that of an unknown --profile.
 func (f *RegenerateFlags) request(ctx context.Context, a *cli.Factory) (q *api.RegenerateRequest, siteErr, err error) {
 	q = &api.RegenerateRequest{DryRun: f.DryRun, IgnoreLive: f.IgnoreLive}
 	if q.SchedulerOptions, siteErr, err = f.Request(ctx, a); err != nil {
@@ -137,8 +138,8 @@ func (f *RegenerateFlags) request(ctx context.Context, a *cli.Factory) (q *api.R
 	return q, siteErr, err
 }
 
-// Refusal is an error of the daemon as commands have it: without any site, why there is none
-// here; of options and jobs that do not fit together, a mistake of the call.
+// Refusal returns an error of the daemon as commands report it. If the daemon knows no site
+// either, it is siteErr. If the options do not suit the jobs, it is a usage error.
 func Refusal(err, siteErr error) error {
 	var refusal *client.APIError
 	switch {
@@ -192,7 +193,7 @@ func (r *Regeneration) total() (n int64) {
 	return n
 }
 
-// JSON is what the command says in JSON; a dry run has keys of its own.
+// JSON returns the JSON output of the command; a dry run has other keys.
 func (r *Regeneration) JSON() any {
 	if r.flags.DryRun {
 		return struct {
@@ -219,7 +220,7 @@ func (r *Regeneration) JSON() any {
 	return out
 }
 
-// regenerated is what slurm regenerate says in JSON.
+// regenerated is the JSON output of slurm regenerate.
 type regenerated struct {
 	WorkflowID           int64              `json:"workflow_id"`
 	PendingJobs          int                `json:"pending_jobs"`
@@ -232,18 +233,18 @@ type regenerated struct {
 	Submitted            bool               `json:"submitted"`
 }
 
-// Write writes what was made, or would be, as text.
+// Write writes what was created, or would be, as text.
 func (r *Regeneration) Write(w io.Writer) {
 	if len(r.schedulers) == 0 {
-		fmt.Fprintf(w, "Workflow %d has no job that a scheduler could be made for.\n", r.workflowID)
+		fmt.Fprintf(w, "Workflow %d has no job that needs a scheduler.\n", r.workflowID)
 	}
 	for _, p := range r.schedulers {
-		verb := map[bool]string{true: "new", false: "there already"}[p.IsNew]
+		verb := map[bool]string{true: "new", false: "existing"}[p.IsNew]
 		fmt.Fprintf(w, "%s (%s): %s for %s in partition %s; %s missing\n", p.Name, verb, workflow.CountOf(int64(p.JobCount), "job", "jobs"),
 			p.Walltime, p.Partition, workflow.CountOf(p.NumAllocations, "allocation is", "allocations are"))
 	}
 	if r.live > 0 {
-		fmt.Fprintf(w, "%s already\n", workflow.CountOf(r.live, "allocation is there", "allocations are there"))
+		fmt.Fprintf(w, "%s already\n", workflow.CountOf(r.live, "allocation exists", "allocations exist"))
 	}
 	for _, warning := range r.warnings {
 		fmt.Fprintf(w, "Warning: %s\n", warning)
@@ -252,10 +253,10 @@ func (r *Regeneration) Write(w io.Writer) {
 	case r.flags.DryRun:
 		fmt.Fprintln(w, "Nothing was changed: this was a dry run.")
 	case r.plan != nil && len(r.plan.Asked) > 0:
-		fmt.Fprintf(w, "Slurm was asked for %s: %s\n", workflow.CountOf(int64(len(r.plan.Asked)), "allocation", "allocations"), allocate.SlurmIDs(r.plan.Asked))
+		fmt.Fprintf(w, "Requested %s from Slurm: %s\n", workflow.CountOf(int64(len(r.plan.Asked)), "allocation", "allocations"), allocate.SlurmIDs(r.plan.Asked))
 	case r.plan != nil && !r.plan.LookedAfter:
-		fmt.Fprintln(w, "Slurm is asked for nothing, now and later.")
+		fmt.Fprintln(w, "Nothing is requested from Slurm, now or later.")
 	case r.plan != nil:
-		fmt.Fprintln(w, "Slurm is asked for nothing now; the daemon asks as soon as ready jobs have no place.")
+		fmt.Fprintln(w, "Nothing is requested from Slurm now; the daemon requests allocations when ready jobs do not fit existing ones.")
 	}
 }

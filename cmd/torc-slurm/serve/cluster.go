@@ -11,8 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// clusterOptions are those of a daemon that can ask Slurm for allocations: one
-// on a host that has sbatch.
+// clusterOptions returns the options with which a daemon requests allocations from Slurm;
+// they are empty on a host without sbatch.
 func clusterOptions(a *cli.Factory) server.ClusterOptions {
 	sbatch := (&slurm.OS{Paths: slurm.FakePaths(a.Getenv)}).Path(slurm.Sbatch)
 	if _, err := exec.LookPath(sbatch); err != nil {
@@ -26,12 +26,13 @@ func clusterOptions(a *cli.Factory) server.ClusterOptions {
 	}
 }
 
-// spooled reads what a runner that is over wrote down.
+// spooled returns the reports that a runner that has ended left in its output directory, or
+// the error of reading them.
 func spooled(outputDir, database string, runnerID int64) ([]server.Spooled, error) {
-	lives, err := runner.ReadSpooled(outputDir, database, func(h *spool.Header) bool { return h.RunnerID == runnerID })
-	left := make([]server.Spooled, len(lives))
-	for i, life := range lives {
-		left[i] = server.Spooled{RunID: life.RunID, Reports: life.Reports, Started: life.Started, Delivered: life.Delivered}
+	spools, err := runner.ReadSpooled(outputDir, database, func(h *spool.Header) bool { return h.RunnerID == runnerID })
+	all := make([]server.Spooled, len(spools))
+	for i, s := range spools {
+		all[i] = server.Spooled{RunID: s.RunID, Reports: s.Reports, Started: s.Started, Delivered: s.Delivered}
 	}
-	return left, err
+	return all, err
 }

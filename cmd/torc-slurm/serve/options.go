@@ -27,8 +27,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// DaemonOptions returns what makes the options of every daemon of a version of this
-// program, wherever it runs.
+// DaemonOptions returns the function that makes the options of every daemon of this version
+// of the program, wherever the daemon runs. The function returns a usage error for an invalid
+// environment variable or configuration.
 func DaemonOptions(version string) func(a *cli.Factory, log *slog.Logger) (server.DaemonOptions, error) {
 	return func(a *cli.Factory, log *slog.Logger) (server.DaemonOptions, error) {
 		return optionsOf(a, version, log)
@@ -50,7 +51,7 @@ func optionsOf(a *cli.Factory, version string, log *slog.Logger) (server.DaemonO
 		Spooled: spooled,
 	}
 	if finder, err := sites.Finder(a); err != nil {
-		log.Warn("what files say of the site is not used", "error", err)
+		log.Warn("cannot read the site files; they are ignored", "error", err)
 	} else {
 		o.Site = finder.WithoutAsking()
 	}
@@ -73,14 +74,15 @@ func optionsOf(a *cli.Factory, version string, log *slog.Logger) (server.DaemonO
 		}
 		v, err := strconv.ParseInt(text, 10, 32)
 		if err != nil || v < 1 {
-			return o, cli.UsageErrorf("%s: %q is not a whole number from 1", n.name, text)
+			return o, cli.UsageErrorf("%s: %q is not a positive whole number", n.name, text)
 		}
 		n.set(v)
 	}
 	return o, nil
 }
 
-// serveOptions are those of serve.
+// serveOptions returns the options of serve. It returns an error if flags or configuration
+// are invalid, or would come from a file that is not trusted.
 func serveOptions(ctx context.Context, a *cli.Factory, set *pflag.FlagSet, flags serveFlags, log *slog.Logger) (server.DaemonOptions, error) {
 	o, err := optionsOf(a, flags.version, log)
 	if err != nil {
@@ -136,7 +138,9 @@ func serveOptions(ctx context.Context, a *cli.Factory, set *pflag.FlagSet, flags
 	return o, err
 }
 
-// shareWithPasswords lets in the users of an authentication file, if there is one.
+// shareWithPasswords makes the server accept the users of the authentication file, if one is
+// set. It returns an error if the file cannot be read, has no users, or is required and not
+// set.
 func shareWithPasswords(a *cli.Factory, o *server.DaemonOptions, flags serveFlags) error {
 	config := a.Config.Server
 	path := cli.FirstOf(flags.authFile, a.Getenv("TORC_AUTH_FILE"), config.AuthFile)
@@ -169,23 +173,24 @@ func shareWithPasswords(a *cli.Factory, o *server.DaemonOptions, flags serveFlag
 	return nil
 }
 
-// checkProtection refuses a configuration that asks for a protection that this
-// version does not have.
+// checkProtection returns a usage error if the configuration sets a protection that this
+// version does not support.
 func checkProtection(c *cli.ServerConfig) error {
-	for _, wish := range []struct {
-		key    string
-		wished bool
+	for _, protection := range []struct {
+		key string
+		set bool
 	}{
 		{"https", c.HTTPS}, {"enforce_access_control", c.EnforceAccessControl},
 	} {
-		if wish.wished {
-			return cli.UsageErrorf("the configuration sets server.%s, which this version does not have; see `torc-slurm config show`", wish.key)
+		if protection.set {
+			return cli.UsageErrorf("the configuration sets server.%s, which this version does not support; see `torc-slurm config show`", protection.key)
 		}
 	}
 	return nil
 }
 
-// placeDatabase says where a server has its database and its endpoint file.
+// placeDatabase sets the paths of a server's database and endpoint file, or that the database
+// is in memory. It returns an error if there is no usable folder.
 func placeDatabase(ctx context.Context, a *cli.Factory, o *server.DaemonOptions, flags serveFlags) error {
 	if !flags.onDemand && daemonlink.DatabaseName(a, flags.database) == daemonlink.InMemory {
 		o.InMemory = true
@@ -200,7 +205,7 @@ func placeDatabase(ctx context.Context, a *cli.Factory, o *server.DaemonOptions,
 	}
 	if store.OfTorc(ctx, path) {
 		path += ".torc-slurm"
-		o.Log.Warn("the database is one of torc, whose tables are others: it is left alone, and another file is used", "path", path)
+		o.Log.Warn("this is a database of torc, which has other tables; it is not touched, and another file is used", "path", path)
 	}
 	o.Database, o.EndpointPath = path, server.DatabaseEndpointPath(path)
 	if path != daemonlink.OwnDatabase(a) {
@@ -213,11 +218,12 @@ func placeDatabase(ctx context.Context, a *cli.Factory, o *server.DaemonOptions,
 	return nil
 }
 
-// leastToken is how many characters a token has at least: as many random ones
-// cannot be guessed, and fewer may be tried out by whoever reaches the server.
-const leastToken = 16
+// minTokenLength is the minimum number of characters of a token. Shorter ones could be found
+// by trying them out.
+const minTokenLength = 16
 
-// readToken reads the token of a server; a new one is made if there is none.
+// readToken returns the token in a file. If there is no file, it writes one with a new token.
+// It returns an error if the file cannot be read or written, or the token is too short.
 func readToken(path string) (string, error) {
 	text, err := trustedfile.ReadSecret(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -231,8 +237,8 @@ func readToken(path string) (string, error) {
 		return "", fmt.Errorf("--token-file: %w", err)
 	}
 	token := strings.TrimSpace(string(text))
-	if n := len(token); n < leastToken {
-		return "", cli.UsageErrorf("--token-file %s has a token of %d characters, which can be guessed: it needs %d at least; remove the file to have one made", path, n, leastToken)
+	if n := len(token); n < minTokenLength {
+		return "", cli.UsageErrorf("the token in --token-file %s has %d characters and could be guessed; use at least %d, or remove the file to get a new token", path, n, minTokenLength)
 	}
 	return token, nil
 }

@@ -61,18 +61,18 @@ func TestServeRejects(t *testing.T) {
 	}{
 		{name: "a port that is none", set: func(a *cli.Factory) { a.Config.Server.Port = 65536 }, want: "--port 65536: ports are numbers from 0 to 65535"},
 		{name: "failpoints", variables: []string{"TORC_SLURM_FAILPOINTS=nonsense"}, want: "TORC_SLURM_FAILPOINTS: "},
-		{name: "no number", variables: []string{"TORC_MAX_REQUEST_BODY_MB=0"}, want: `TORC_MAX_REQUEST_BODY_MB: "0" is not a whole number from 1`},
+		{name: "no number", variables: []string{"TORC_MAX_REQUEST_BODY_MB=0"}, want: `TORC_MAX_REQUEST_BODY_MB: "0" is not a positive whole number`},
 		{name: "snapshots", variables: []string{"TORC_SERVER_SNAPSHOT_KEEP=none"}, want: "TORC_SERVER_SNAPSHOT_KEEP"},
 		{name: "no users", flags: serveFlags{requireAuth: true}, want: "--require-auth needs --auth-file"},
 		{name: "no file of users", flags: serveFlags{authFile: "none"}, want: "authentication file: "},
 		{name: "a file without users", variables: []string{"TORC_AUTH_FILE=$DIR/users"}, set: func(a *cli.Factory) { write(a, "users", "# nobody\n") }, want: "has no users"},
-		{name: "a token that can be guessed", flags: serveFlags{tokenFile: "token"}, set: func(a *cli.Factory) { write(a, "token", "secret\n") }, want: "has a token of 6 characters, which can be guessed"},
+		{name: "a token that can be guessed", flags: serveFlags{tokenFile: "token"}, set: func(a *cli.Factory) { write(a, "token", "secret\n") }, want: "has 6 characters and could be guessed; use at least 16"},
 		{name: "a token that others can read", flags: serveFlags{tokenFile: "token"}, want: "--token-file: ", set: func(a *cli.Factory) {
 			if err := os.Chmod(write(a, "token", "0123456789abcdef"), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}},
-		{name: "a protection that is not there", set: func(a *cli.Factory) { a.Config.Server.HTTPS = true }, want: "sets server.https, which this version does not have"},
+		{name: "a protection that is not there", set: func(a *cli.Factory) { a.Config.Server.HTTPS = true }, want: "sets server.https, which this version does not support"},
 		{name: "another protection", set: func(a *cli.Factory) { a.Config.Server.EnforceAccessControl = true }, want: "sets server.enforce_access_control"},
 	} {
 		a := factory(t, tt.variables...)
@@ -118,7 +118,7 @@ func TestServeOptions(t *testing.T) {
 func TestServeToken(t *testing.T) {
 	a := factory(t)
 	first, err := options(t, a, serveFlags{tokenFile: "token"})
-	if err != nil || !first.Shared || len(first.Token) < leastToken {
+	if err != nil || !first.Shared || len(first.Token) < minTokenLength {
 		t.Fatalf("%v, %q, %v", first.Shared, first.Token, err)
 	}
 	if info, err := os.Stat(filepath.Join(a.Dir, "token")); err != nil || info.Mode().Perm() != 0o600 {

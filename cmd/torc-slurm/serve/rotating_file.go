@@ -9,14 +9,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 )
 
-// A rotating file has this size at most, and so many predecessors.
 const (
-	rotateSize = 10 << 20
-	rotateKeep = 5
+	rotateSize = 10 << 20 // maximum size of a file in bytes
+	rotateKeep = 5        // number of older files
 )
 
-// rotatingFile is a log that does not grow without end: a full one becomes
-// <name>.1, that one <name>.2, and so on.
+// rotatingFile is a log file of limited size: a full one is renamed to <name>.1, <name>.1 to
+// <name>.2, and so on.
 type rotatingFile struct {
 	mu   sync.Mutex
 	path string
@@ -46,7 +45,7 @@ func (r *rotatingFile) open() error {
 	return nil
 }
 
-// Write appends a record. Records are not cut in two.
+// Write appends a record. A record is never split between two files.
 func (r *rotatingFile) Write(record []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,5 +70,5 @@ func (r *rotatingFile) rotate() error {
 	return r.open()
 }
 
-// Close ends the log.
+// Close closes the file.
 func (r *rotatingFile) Close() { r.file.Close() }

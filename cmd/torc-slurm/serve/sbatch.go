@@ -16,9 +16,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// daemonScript is the batch script of a daemon that runs in an allocation of its
-// own. A minute before its time is up the daemon ends and Slurm starts the job
-// again, perhaps elsewhere. When nobody needs the daemon the job ends.
+// daemonScript is the batch script of a daemon in its own Slurm job. A minute before the time
+// limit the daemon stops, and the job is requeued and starts again, perhaps on another node.
+// The job ends when nobody needs the daemon any more.
 const daemonScript = `#!/bin/bash
 #SBATCH --job-name=torc-daemon
 #SBATCH --nodes=1
@@ -37,8 +37,9 @@ trap leave TERM
 wait "$daemon"
 `
 
-// serveInAllocation has Slurm run the user's daemon, in a job that is asked for
-// with these options of sbatch, and returns when it answers.
+// serveInAllocation submits a Slurm job that runs the user's daemon, with these options of
+// sbatch, and waits until the daemon answers. It returns an error if Slurm rejects the job, or
+// the user's daemon is already running.
 func serveInAllocation(ctx context.Context, a *cli.Factory, options []string) error {
 	if err := allocate.CheckSbatch(a); err != nil {
 		return err
@@ -56,37 +57,38 @@ func serveInAllocation(ctx context.Context, a *cli.Factory, options []string) er
 	if err != nil {
 		return err
 	}
-	a.Note("Slurm job %s will run your daemon. Waiting until it answers; its log is %s", job, daemonlink.DaemonLog(a.Home()))
+	a.Note("Slurm job %s will run your daemon. Waiting until the daemon answers; its log is %s", job, daemonlink.DaemonLog(a.Home()))
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
 		if c, err := daemonlink.DialEndpoint(ctx, a, path); c != nil || err != nil {
 			if c != nil {
 				c.CloseIdle()
-				a.Note("Your daemon answers")
+				a.Note("Your daemon is running")
 			}
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			a.Note("Slurm job %s stays in the queue; scancel %s ends it", job, job)
+			a.Note("Slurm job %s stays in the queue; scancel %s cancels it", job, job)
 			return context.Cause(ctx)
 		case <-tick.C:
 		}
 	}
 }
 
-// alreadyServed says where the daemon is.
+// alreadyServed returns the error that the daemon is already running, with its host and
+// process id.
 func alreadyServed(endpointPath string) error {
 	e, err := server.ReadEndpoint(endpointPath)
 	if err != nil {
 		return err
 	}
-	return workflow.Errorf(workflow.CodeConflict, "your daemon runs already, on %s (process %d)", e.Host, e.PID).
-		WithHint("end it there first (kill %d); what runs in allocations goes on meanwhile", e.PID)
+	return workflow.Errorf(workflow.CodeConflict, "your daemon is already running on %s (process %d)", e.Host, e.PID).
+		WithHint("stop it there first (kill %d); jobs in allocations continue to run", e.PID)
 }
 
-// sbatchDaemon submits the script.
+// sbatchDaemon submits daemonScript and returns the id of the Slurm job.
 func sbatchDaemon(ctx context.Context, a *cli.Factory, options []string) (slurm.JobID, error) {
 	home := a.Home()
 	if err := os.MkdirAll(home, 0o700); err != nil {

@@ -1,4 +1,4 @@
-// Package serve has the command that is the server, and what every daemon is given.
+// Package serve has the command that runs the server, and the options of every daemon.
 package serve
 
 import (
@@ -25,14 +25,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// snapshotLine is how the line begins that says that a snapshot is there.
+// snapshotLine is the beginning of the line that is printed after each snapshot.
 const snapshotLine = "TORC_SNAPSHOT_DONE="
 
-// idleTimeout is how long a daemon that was started on demand stays when
-// nobody needs it.
+// idleTimeout is how long a daemon that was started on demand keeps running when nobody
+// needs it.
 const idleTimeout = 30 * time.Minute
 
-// serveFlags are those of serve; names are torc-server's.
+// serveFlags are the flags of serve. Their names are those of torc-server.
 type serveFlags struct {
 	version   string // of this program
 	logLevel  string
@@ -41,7 +41,7 @@ type serveFlags struct {
 	database  string
 	tokenFile string
 	authFile  string
-	// requireAuth changes nothing but that an authentication file is needed.
+	// requireAuth only makes the authentication file mandatory.
 	requireAuth bool
 	logDir      string
 	jsonLogs    bool
@@ -59,38 +59,38 @@ type serveFlags struct {
 	checkInterval float64
 }
 
-// New makes the command that runs the server; version is that of the program.
+// New returns the command that runs the server; version is that of the program.
 func New(a *cli.Factory, version string) *cobra.Command {
 	flags := serveFlags{version: version}
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server in the foreground",
-		Long: `Run the server in the foreground until Ctrl-C. You rarely need it: commands start
-your daemon by themselves. On the database of your daemon, which is the default,
-they find this one instead.
+		Long: `Run the server in the foreground until Ctrl-C. You rarely need this command, because
+other commands start your daemon when they need it. If the server uses the database of
+your daemon, which is the default, they use this server instead.
 
-The first line on standard output is TORC_SERVER_PORT=<port>, once it listens.
-It answers you alone: the kernel tells whose process calls, and yours need no
-password. With --auth-file or --token-file it is shared: others on this machine, and
-by TLS those who reach --node-host, may use it with a password or the token, and run
-commands as you.
+Once the server listens, it prints the line TORC_SERVER_PORT=<port>. It answers only
+you: the kernel reports which user calls, so your processes need no password. With
+--auth-file or --token-file it is shared: others on this machine, and others who reach
+--node-host through TLS, may use it with a password or the token, and run commands as
+you.
 
-SIGUSR1 makes it write a snapshot of the database to TORC_SERVER_SNAPSHOT_PATH
-(torc-server-snapshot.db) and then the line TORC_SNAPSHOT_DONE=<path>; the last
-TORC_SERVER_SNAPSHOT_KEEP (5) snapshots are kept. The database :memory: is in
-memory and begins empty; nothing but snapshots survives the server.
+On SIGUSR1 the server writes a snapshot of the database to TORC_SERVER_SNAPSHOT_PATH
+(torc-server-snapshot.db) and then prints the line TORC_SNAPSHOT_DONE=<path>. It keeps
+the last TORC_SERVER_SNAPSHOT_KEEP (5) snapshots. The database :memory: starts empty and
+is lost when the server stops; only its snapshots remain.
 
-With --sbatch Slurm runs your daemon in a job of its own, for sites that end what
-runs long on login nodes. The command returns when it answers. Before the time of
-the job is up, the job is started again.`,
+With --sbatch, Slurm runs your daemon in a separate job, for sites that kill long-running
+processes on login nodes. The command returns when the daemon answers. The job is
+requeued before it reaches its time limit.`,
 		GroupID: cli.GroupServer,
 		Example: `  torc-slurm serve
   torc-slurm serve --port 0 --database /data/torc.db --token-file ~/.torc-token
   torc-slurm serve --sbatch '--time=7-00:00:00 --partition=service'
   DATABASE_URL=sqlite:torc.db torc-server run --port 8080`,
 		Args: cobra.NoArgs,
-		Annotations: cli.Exits("1 it could not go on", "2 wrong usage, or an address that it must not listen on",
-			"5 the database is in use or cannot be used, or the port is taken"),
+		Annotations: cli.Exits("1 the server failed", "2 wrong usage, or an address on which it must not listen",
+			"5 the database is in use or cannot be used, or the port is in use"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
 			case c.Flags().Changed("sbatch"):
@@ -109,17 +109,17 @@ func addServeFlags(f *pflag.FlagSet, flags *serveFlags) {
 	f.StringVarP(&flags.host, "host", "H", "", "`ADDRESS` to listen on (default 127.0.0.1)")
 	f.IntVarP(&flags.port, "port", "p", 8080, "`PORT` to listen on; 0 for a free one")
 	f.StringVarP(&flags.database, "database", "d", "", "database `FILE`, or :memory: (DATABASE_URL; default: that of your daemon)")
-	f.StringVar(&flags.authFile, "auth-file", "", "`FILE` with users and passwords by which other users may call, as torc-htpasswd writes it (TORC_AUTH_FILE, server.auth_file)")
+	f.StringVar(&flags.authFile, "auth-file", "", "`FILE` of torc-htpasswd with the users who may call the server, and their passwords (TORC_AUTH_FILE, server.auth_file)")
 	f.BoolVar(&flags.requireAuth, "require-auth", false, "accepted for compatibility: other users always need a password")
-	f.StringVar(&flags.tokenFile, "token-file", "", "`FILE` with a token by which other users may call; made if it is not there")
+	f.StringVar(&flags.tokenFile, "token-file", "", "`FILE` with a token that lets other users call the server; created if it does not exist")
 	f.StringVarP(&flags.logLevel, "log-level", "l", "", "`LEVEL` of messages: debug, info, warn or error (RUST_LOG; default info)")
-	f.StringVar(&flags.logDir, "log-dir", "", "write the log into `DIR` (TORC_LOG_DIR)")
+	f.StringVar(&flags.logDir, "log-dir", "", "write the log to a file in `DIR` (TORC_LOG_DIR)")
 	f.BoolVar(&flags.jsonLogs, "json-logs", false, "write the log as JSON")
-	f.BoolVar(&flags.daemon, "daemon", false, "go to the background once it listens")
+	f.BoolVar(&flags.daemon, "daemon", false, "run in the background; the command returns once the server listens")
 	f.StringVar(&flags.pidFile, "pid-file", "", "write the process id to `FILE`")
-	f.StringVar(&flags.nodeHost, "node-host", "", "`ADDRESS` of this host that compute nodes and other login nodes reach, where it listens for them (server.node_host; default: found when it is needed)")
-	f.StringSliceVar(&flags.allowed, "allowed-host", nil, "another `NAME` of this server, or the host of a page that may use it (server.allowed_hosts)")
-	f.StringVar(&flags.sbatch, "sbatch", "", "run your daemon in a job of Slurm, with these `OPTIONS` of sbatch")
+	f.StringVar(&flags.nodeHost, "node-host", "", "`ADDRESS` of this host on which it listens for compute nodes and other login nodes (server.node_host; default: determined when needed)")
+	f.StringSliceVar(&flags.allowed, "allowed-host", nil, "another `NAME` of this server, or the host of a web page that may call it (server.allowed_hosts)")
+	f.StringVar(&flags.sbatch, "sbatch", "", "run your daemon in a Slurm job, with these `OPTIONS` of sbatch")
 	f.IntVarP(&flags.threads, "threads", "t", 0, "accepted for compatibility")
 	f.Float64VarP(&flags.checkInterval, "completion-check-interval-secs", "c", 0, "accepted for compatibility: nothing is polled")
 	f.BoolVar(&flags.onDemand, "on-demand", false, "")
@@ -137,8 +137,8 @@ func addServeFlags(f *pflag.FlagSet, flags *serveFlags) {
 	_ = f.MarkHidden("url")
 }
 
-// detach starts the server again in the background and returns when it
-// listens.
+// detach starts the server as another process in the background, and waits until it listens.
+// It returns an error with the end of the server's log if the server does not start.
 func detach(a *cli.Factory, c *cobra.Command) error {
 	args := []string{"serve", "--detached"}
 	c.Flags().Visit(func(f *pflag.Flag) {
@@ -147,10 +147,10 @@ func detach(a *cli.Factory, c *cobra.Command) error {
 		}
 	})
 	if err := os.MkdirAll(a.Home(), 0o700); err != nil {
-		return workflow.Errorf(workflow.CodeForbidden, "folder for the log of the server: %v", err)
+		return workflow.Errorf(workflow.CodeForbidden, "create the folder of the server's log: %v", err)
 	}
-	// Not this program's standard error: whoever waits for its end would wait
-	// for the server's.
+	// The server does not inherit standard error: a process that reads ours to its end would
+	// otherwise wait until the server stops.
 	log, err := daemonlink.OpenDaemonLog(a.Home())
 	if err != nil {
 		return err
@@ -214,7 +214,7 @@ func runServe(ctx context.Context, a *cli.Factory, set *pflag.FlagSet, flags ser
 			return err
 		case sig := <-signals:
 			if sig == syscall.SIGHUP && (flags.onDemand || flags.detached) {
-				continue // it belongs to no terminal
+				continue // it does not depend on a terminal
 			}
 			log.Info("stopping", "signal", sig.String())
 			d.Stop()
@@ -231,13 +231,14 @@ func runServe(ctx context.Context, a *cli.Factory, set *pflag.FlagSet, flags ser
 	}
 }
 
-// leavingTime is how long a daemon that is needed waits for one that is leaving.
-const leavingTime = 15 * time.Second
+// stoppingTime is how long a daemon that starts waits for another one that is stopping.
+const stoppingTime = 15 * time.Second
 
-// startDaemon starts a daemon. One that was needed while another one is on its way
-// out, which has no endpoint file any more and still has the database, comes after it.
+// startDaemon starts a daemon and returns it. If it was started on demand while another daemon
+// is stopping, which has removed its endpoint file but still holds the database, startDaemon
+// waits for that, up to stoppingTime.
 func startDaemon(ctx context.Context, a *cli.Factory, o server.DaemonOptions, onDemand bool) (*server.Daemon, error) {
-	for deadline := a.Now().Add(leavingTime); ; {
+	for deadline := a.Now().Add(stoppingTime); ; {
 		d, err := server.Start(ctx, o)
 		if err == nil || !onDemand || workflow.CodeOf(err) != workflow.CodeConflict || cli.Exists(a, o.EndpointPath) || a.Now().After(deadline) {
 			return d, err
@@ -248,21 +249,21 @@ func startDaemon(ctx context.Context, a *cli.Factory, o server.DaemonOptions, on
 	}
 }
 
-// stdinEOF returns a channel that is closed at the end of standard input, nil
-// if that is not wanted. The goroutine ends with the program.
+// stdinEOF returns a channel that is closed at the end of standard input, or nil if that is
+// not wanted. Its goroutine may run until the program exits.
 func stdinEOF(a *cli.Factory, wanted bool) <-chan struct{} {
 	if !wanted {
 		return nil
 	}
 	eof := make(chan struct{})
 	go func() {
-		_, _ = io.Copy(io.Discard, a.Stdin) // an error is an end, too
+		_, _ = io.Copy(io.Discard, a.Stdin) // an error counts as the end
 		close(eof)
 	}()
 	return eof
 }
 
-// portOf is the port of an endpoint's URL.
+// portOf returns the port in the URL of an endpoint.
 func portOf(address string) string {
 	_, rest, _ := strings.Cut(address, "://")
 	host, _, _ := strings.Cut(rest, "/")
@@ -270,7 +271,8 @@ func portOf(address string) string {
 	return port
 }
 
-// serverLog makes the log of a server.
+// serverLog returns the log of a server and the function that closes it, or an error if the
+// level is invalid or the file cannot be opened.
 func serverLog(a *cli.Factory, flags serveFlags) (log *slog.Logger, closeLog func(), err error) {
 	config := a.Config.Server
 	text := cli.FirstOf(flags.logLevel, a.Getenv("RUST_LOG"), config.LogLevel)

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// Withheld is a setting of a file that does not count.
+// Withheld is a setting of a file that is ignored.
 type Withheld struct {
 	Key     string
-	Decides string // what the key decides
+	Decides string // what the key decides, as text
 }
 
-// Withhold removes from the content of a configuration file, as a TOML decoder returns it, what a
-// file in a folder that is not trusted may not set, and says what that was. What is no
-// change of the present values, in the same form, stays.
+// Withhold removes from the content of a configuration file, as a TOML decoder returns it, the
+// settings that a file in an untrusted folder may not have, and returns them. Settings that
+// would not change the present values, which have the same form, are kept.
 func Withhold(content, present map[string]any) []Withheld { return withhold("", content, present) }
 
 func withhold(prefix string, content, present map[string]any) (all []Withheld) {
@@ -34,13 +34,13 @@ func withhold(prefix string, content, present map[string]any) (all []Withheld) {
 	return all
 }
 
-// isWhole reports whether a table has one rule for all that is in it.
+// isWhole reports whether one rule applies to all keys of a table.
 func isWhole(key string) bool {
 	_, ok := rules[key+".*"]
 	return ok
 }
 
-// same reports whether a value is no change. What is empty is as what is not set.
+// same reports whether a value is equal to the present one. An empty value is equal to none.
 func same(value, present any) bool {
 	return reflect.DeepEqual(value, present) || present == nil && isEmpty(value)
 }

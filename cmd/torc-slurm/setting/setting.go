@@ -1,7 +1,7 @@
-// Package setting says which keys of the configuration a torc.toml may set that lies in
-// a folder. Such a file comes with what is in the folder, perhaps from somebody
-// else, so it decides neither who gets our commands nor what is run, unless
-// the user trusts the folder.
+// Package setting says which keys of the configuration a torc.toml in a folder may set. Such a
+// file may come from somebody else, together with the other files in the folder. So it must
+// decide neither which server receives commands nor what is run, unless the user trusts the
+// folder.
 package setting
 
 import (
@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// Class is who may set a key.
+// Class says who may set a key.
 type Class int
 
 // The classes.
 const (
 	Unknown Class = iota
-	Free          // any file: how things look, and limits
+	Free          // any file: display and limits
 	Inside        // any file, if the value is a path within its folder
 	Owner         // the user, and files in folders that the user trusts
 )
 
-// rule is the class of a key. Decides says for an Owner's key what somebody else could
-// do with it.
+// rule is the class of a key. For a key of class Owner or Inside, Decides says what the key
+// decides.
 type rule struct {
 	Class
 	Decides string
@@ -33,16 +33,16 @@ var (
 	free   = rule{Class: Free}
 	inside = rule{Inside, "where files are written"}
 
-	address     = owner("which server gets your commands")
-	certificate = owner("which server is believed")
+	address     = owner("which server receives your commands")
+	certificate = owner("which server is trusted")
 	exposure    = owner("who can reach your server")
 	database    = owner("which database your server works on")
-	message     = owner("to whom messages are sent")
+	message     = owner("who receives notifications")
 	account     = owner("who is charged")
-	site        = owner("what is asked of a cluster")
+	site        = owner("what is requested from a cluster")
 )
 
-// rules has every key. One that ends in .* is of all below it.
+// rules has the rule of every key. A key that ends in .* stands for all keys below it.
 var rules = map[string]rule{
 	"trusted_folders": owner("which folders are trusted"),
 	"dash.*":          free, // no effect here
@@ -97,7 +97,8 @@ var rules = map[string]rule{
 	"server.disable_admin_sql_writes":       exposure,
 }
 
-// ruleOf finds the rule of a key, which is a path such as client.run.output_dir.
+// ruleOf returns the rule of a key, a path such as client.run.output_dir; the zero rule if
+// there is no such key.
 func ruleOf(key string) rule {
 	if r, ok := rules[key]; ok {
 		return r
@@ -113,9 +114,8 @@ func ruleOf(key string) rule {
 // ClassOf returns the class of a key, Unknown if there is no such key.
 func ClassOf(key string) Class { return ruleOf(key).Class }
 
-// Allows reports whether a file in a folder that the user does not trust may give a
-// key a value, and if not, what the key decides. A key that there is not is allowed:
-// it has no effect.
+// Allows reports whether a file in an untrusted folder may set a key to a value, and if not,
+// what the key decides. An unknown key is allowed, because it has no effect.
 func Allows(key string, value any) (ok bool, decides string) {
 	switch r := ruleOf(key); r.Class {
 	case Owner:
@@ -128,9 +128,9 @@ func Allows(key string, value any) (ok bool, decides string) {
 	}
 }
 
-// AllowsVariable is Allows for a variable of the environment in a .env file, which
-// torc-server reads. Every variable decides much, for our programs or those that they
-// start, save a few.
+// AllowsVariable is like Allows for an environment variable in a .env file, which torc-server
+// reads. Most variables are not allowed, because they affect this program or the programs that
+// it starts.
 func AllowsVariable(name, value string) (ok bool, decides string) {
 	if name == "RUST_LOG" {
 		return true, ""

@@ -1,5 +1,4 @@
-// Package sites tells which HPC site this machine belongs to, and what is known of
-// it.
+// Package sites finds the HPC site that this machine belongs to, and what the site offers.
 package sites
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Of is the profile as a site.
+// Of returns the site that a profile of the configuration describes.
 func Of(p *cli.HPCProfile, name string) *siteconfigs.Site {
 	s := &siteconfigs.Site{
 		Name: name, DisplayName: p.DisplayName, Description: p.Description, DefaultAccount: p.DefaultAccount, AutoRouting: true,
@@ -46,11 +45,12 @@ func Of(p *cli.HPCProfile, name string) *siteconfigs.Site {
 	return s
 }
 
-// Dir is the folder of the user's files about sites.
+// Dir returns the folder of the user's site files.
 func Dir(a *cli.Factory) string { return filepath.Join(a.UserConfigDir(), "torc", "sites") }
 
-// Known are the sites that files describe: shipped ones, the user's, and
-// those of the configuration.
+// Known returns the known sites by name: the built-in ones, those of the user's site files, and
+// those of the configuration. Later ones replace earlier ones. It returns an error if a file
+// is invalid.
 func Known(a *cli.Factory) ([]*siteconfigs.Site, error) {
 	sites, err := siteconfigs.Known(Dir(a))
 	if err != nil {
@@ -68,13 +68,13 @@ func Known(a *cli.Factory) ([]*siteconfigs.Site, error) {
 	return sites, nil
 }
 
-// chooseAccount lays what the configuration says of accounts over a site.
+// chooseAccount sets the default account of a site from the configuration, if that has one.
 func chooseAccount(a *cli.Factory, s *siteconfigs.Site) {
 	hpc := &a.Config.Client.HPC
 	s.DefaultAccount = cli.FirstOf(hpc.ProfileOverrides[s.Name].DefaultAccount, s.DefaultAccount, hpc.DefaultAccount)
 }
 
-// Finder tells which site this machine belongs to.
+// Finder returns a finder of the site that this machine belongs to, or the error of Known.
 func Finder(a *cli.Factory) (*siteconfigs.Finder, error) {
 	known, err := Known(a)
 	if err != nil {
@@ -82,7 +82,7 @@ func Finder(a *cli.Factory) (*siteconfigs.Finder, error) {
 	}
 	hostname, err := os.Hostname()
 	if err != nil {
-		hostname = "unknown" // no site is recognised by it
+		hostname = "unknown" // no site is recognized by it
 	}
 	return &siteconfigs.Finder{
 		Known: known, Dir: Dir(a), User: a.User(), Client: a.SlurmClient(), Cluster: slurm.ClusterName(a.Getenv), CacheDir: filepath.Join(a.Home(), "sites"), Now: a.Now,
@@ -90,16 +90,16 @@ func Finder(a *cli.Factory) (*siteconfigs.Finder, error) {
 	}, nil
 }
 
-// Memory is what a daemon knows of its cluster. One goroutine asks, and the
-// others find what it has remembered.
+// Memory has what a daemon knows about its cluster. While one goroutine asks Slurm, others wait
+// and then use the cached answer.
 type Memory struct {
 	App *cli.Factory
 	mu  sync.Mutex
 }
 
-// Site returns the site that this machine belongs to. The daemon remembers it itself
-// and asks for it when it has to be younger than what commands use may be: a
-// partition may have gone down.
+// Site returns the site that this machine belongs to, at most a minute old, or without using
+// the cache if anew is set. The daemon needs newer data than commands, because a partition may
+// have gone down.
 func (m *Memory) Site(ctx context.Context, anew bool) (*siteconfigs.Site, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -117,7 +117,7 @@ func (m *Memory) Site(ctx context.Context, anew bool) (*siteconfigs.Site, error)
 	return found, nil
 }
 
-// Facts returns what the cluster says of itself.
+// Facts returns what the cluster reports about itself.
 func (m *Memory) Facts(ctx context.Context) (siteconfigs.Facts, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -128,7 +128,8 @@ func (m *Memory) Facts(ctx context.Context) (siteconfigs.Facts, error) {
 	return finder.Facts(ctx)
 }
 
-// Find returns the site of a name, or the one that this machine belongs to.
+// Find returns the site with a name, or the one that this machine belongs to if name is empty.
+// It returns a not-found error if there is no such site.
 func Find(ctx context.Context, a *cli.Factory, name string) (*siteconfigs.Site, error) {
 	finder, err := Finder(a)
 	if err != nil {
@@ -151,5 +152,5 @@ func Find(ctx context.Context, a *cli.Factory, name string) (*siteconfigs.Site, 
 	for _, s := range finder.Known {
 		names = append(names, s.Name)
 	}
-	return nil, workflow.Errorf(workflow.CodeNotFound, "there is no HPC profile %s", name).WithHint("known are %s", strings.Join(names, ", "))
+	return nil, workflow.Errorf(workflow.CodeNotFound, "there is no HPC profile %s", name).WithHint("known profiles: %s", strings.Join(names, ", "))
 }

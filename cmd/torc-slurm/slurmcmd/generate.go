@@ -44,14 +44,14 @@ output that of the specification. YAML keeps its comments.`,
   torc-slurm slurm generate -a myproject --profile kestrel --dry-run sweep.yaml
   torc-slurm slurm generate -a myproject sweep.yaml | torc-slurm create -`,
 		Args:              cobra.ExactArgs(1),
-		Annotations:       cli.Exits("3 there is no such specification or cluster", "5 the specification has schedulers or actions already", "6 the specification is invalid, or jobs fit no partition"),
+		Annotations:       cli.Exits("3 there is no such specification or cluster", "5 the specification has schedulers or actions already", "6 the specification is invalid, jobs fit no partition, or no job is left to schedule"),
 		ValidArgsFunction: cli.CompleteSpecs,
 		RunE: cli.Checked(flags.Check, func(cmd *cobra.Command, args []string) error {
 			return runSlurmGenerate(cmd.Context(), a, args[0], &flags)
 		}),
 	}
 	flags.Add(cmd)
-	cmd.Flags().StringVarP(&flags.output, "output", "o", "", "write to `FILE` rather than to the standard output")
+	cmd.Flags().StringVarP(&flags.output, "output", "o", "", "write to `FILE` instead of standard output")
 	cmd.Flags().BoolVar(&flags.noActions, "no-actions", false, "add schedulers only")
 	cmd.Flags().BoolVar(&flags.overwrite, "overwrite", false, "replace existing schedulers and actions")
 	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "show what would be added")
@@ -59,7 +59,7 @@ output that of the specification. YAML keeps its comments.`,
 	return cmd
 }
 
-// generated is what slurm generate adds to a specification.
+// generated has what slurm generate adds to a specification.
 type generated struct {
 	site       *siteconfigs.Site
 	loaded     *spec.Result
@@ -109,7 +109,7 @@ func runSlurmGenerate(ctx context.Context, a *cli.Factory, path string, flags *g
 	return nil
 }
 
-// loadSpecText reads a specification and keeps its text.
+// loadSpecText loads a specification without its checks, and returns it with its text.
 func loadSpecText(a *cli.Factory, path string) (*spec.Result, []byte, error) {
 	opts := specfile.Options(a, specfile.Flags{SkipChecks: true})
 	var stdin bytes.Buffer
@@ -171,7 +171,7 @@ func (flags *generateFlags) generate(loaded *spec.Result, site *siteconfigs.Site
 		if len(g.warnings) > 0 {
 			hint = g.warnings[0]
 		}
-		return nil, workflow.Errorf(workflow.CodeInvalid, "no job needs a scheduler").WithHint("%s", hint)
+		return nil, &cli.ExitError{Status: cli.ExitInvalidSpec, Err: workflow.Errorf(workflow.CodeInvalid, "no job is left that a scheduler could be generated for").WithHint("%s", hint)}
 	}
 	g.schedule(flags.noActions)
 	return g, nil
@@ -191,7 +191,8 @@ func refuseUnfit(work []scheduler.Work, site *siteconfigs.Site, o scheduler.Gene
 		WithHint("change what these jobs need; --skip-checks leaves them out")}
 }
 
-// checkGenerated parses a generated specification like create.
+// checkGenerated checks a generated specification in the same way as create does. It returns an
+// error if the specification is invalid.
 func checkGenerated(a *cli.Factory, path string, text []byte, format spec.Format) error {
 	loaded, err := spec.Parse(filepath.Join(filepath.Dir(path), "generated."+string(format)), text, specfile.Options(a, specfile.Flags{}))
 	var broken spec.Errors

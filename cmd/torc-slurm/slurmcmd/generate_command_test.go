@@ -43,7 +43,7 @@ func TestGenerate(t *testing.T) {
 		"has.yaml": twoJobs + "slurm_schedulers:\n  - {name: s, account: ours, walltime: 01:00:00}\n",
 	}
 	clitest.Check(t, New,
-		wrong("slurm generate --walltime-multiplier 0 w.yaml", "--walltime-multiplier 0: it is 1 at least"),
+		wrong("slurm generate --walltime-multiplier 0 w.yaml", "--walltime-multiplier must be from 1 to 1000, not 0"),
 		clitest.Case{Args: "slurm generate $DIR/w.yaml --profile mine", Files: files, Want: clitest.Result{
 			Status: cli.ExitUsage,
 			Stderr: "error: no account is set; set --account, or account in slurm_defaults\n",
@@ -51,7 +51,7 @@ func TestGenerate(t *testing.T) {
 		clitest.Case{Args: "slurm generate $DIR/w.yaml --profile other -a ours", Files: files, Want: clitest.Result{
 			Status: 3,
 			Stderr: `error: there is no HPC profile other
-hint: known are dane, kestrel, mine
+hint: known profiles: dane, kestrel, mine
 `,
 		}},
 		clitest.Case{Args: "slurm generate $DIR/has.yaml --profile mine -a ours", Files: files, Want: clitest.Result{
@@ -68,8 +68,8 @@ hint: change what these jobs need; --skip-checks leaves them out
 `,
 		}},
 		clitest.Case{Args: "slurm generate $DIR/large.yaml --profile mine -a ours --skip-checks", Files: files, Want: clitest.Result{
-			Status: cli.ExitUsage,
-			Stderr: `error: no job needs a scheduler
+			Status: cli.ExitInvalidSpec,
+			Stderr: `error: no job is left that a scheduler could be generated for
 hint: jobs with the resource requirements big get no scheduler, they fit nowhere: short: 64 CPUs are needed, a node has 8
 `,
 		}},
@@ -143,7 +143,7 @@ slurm_schedulers:
 			Stderr: onMine + "error: --output: open $DIR/away/out.yaml: no such file or directory\n",
 		}},
 		clitest.Case{Args: "slurm plan $DIR/w.yaml --profile mine -a ours --offline", Files: files, Want: clitest.Result{
-			Stdout: `2 jobs on Mine, account ours: at most 1 at the same time, 2 steps after one another
+			Stdout: `2 jobs on Mine, account ours: at most 1 at the same time, 2 steps in sequence
 short_scheduler: 1 job for 1 allocation of 1 node in partition short, 00:45:00: one node is enough
 short_deferred_scheduler: 1 job for 1 allocation of 1 node in partition short, 00:45:00: one node is enough
 Cost: at most 1.5 node-hours, for which the site charges 1.5
@@ -222,7 +222,7 @@ Not known:   there is no accounting record of Slurm job 814
 		}},
 	)
 	got := clitest.Run(t, New, clitest.Case{Args: "slurm sacct 12", Routes: two, Files: sacctFiles("exit 1"), Environ: []string{"TORC_FAKE_SACCT=$DIR/sacct"}})
-	if got.Status != cli.ExitUnreachable || !strings.HasPrefix(got.Stderr, "error: ask sacct: ") {
+	if got.Status != cli.ExitUnreachable || !strings.HasPrefix(got.Stderr, "error: call sacct: ") {
 		t.Errorf("when sacct does not answer: %+v", got)
 	}
 	got = clitest.Run(t, New, clitest.Case{

@@ -13,8 +13,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// maxNames is up to how many jobs an action lists by name, if there is a
-// pattern for them.
+// maxNames is the maximum number of jobs that an action lists by name if there is a pattern
+// for them.
 const maxNames = 10
 
 // schedule adds the groups to the specification.
@@ -70,7 +70,7 @@ func patternFor(names []string, some []int) string {
 		shortest = min(shortest, len(names[i]))
 	}
 	suffix = suffix[max(0, len(prefix)+len(suffix)-shortest):]
-	prefix, suffix = strings.ToValidUTF8(prefix, ""), strings.ToValidUTF8(suffix, "") // no halves of letters
+	prefix, suffix = strings.ToValidUTF8(prefix, ""), strings.ToValidUTF8(suffix, "") // no incomplete characters
 	matching := 0
 	for _, name := range names {
 		if len(name) >= len(prefix)+len(suffix) && strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix) {
@@ -102,7 +102,7 @@ func (g *generated) assign(of []string) {
 	g.scheduling.Jobs = make([]string, g.loaded.Summary.JobCountBeforeExpansion)
 	for k, f := range g.loaded.Families {
 		if g.loaded.Definition.Jobs[f.First].Child > 0 {
-			continue // nobody runs it
+			continue // it stands for a sub-workflow, and no runner runs it
 		}
 		end := g.loaded.Summary.MainJobCount
 		if k+1 < len(g.loaded.Families) {
@@ -112,7 +112,7 @@ func (g *generated) assign(of []string) {
 			g.scheduling.Jobs[f.Item] = of[f.First]
 			continue
 		}
-		g.warnings = append(g.warnings, fmt.Sprintf("jobs such as %s fit several schedulers: they run in any of them", g.loaded.Definition.Jobs[f.First].Name))
+		g.warnings = append(g.warnings, fmt.Sprintf("jobs such as %s fit several schedulers and run in any of them", g.loaded.Definition.Jobs[f.First].Name))
 	}
 }
 

@@ -81,10 +81,10 @@ the like, with the jobs that ran there. DIR is the output directory of the workf
 		Example: `  torc-slurm slurm parse-logs torc_output
   torc-slurm slurm parse-logs torc_output -w 12 --errors-only`,
 		Args:              cobra.ExactArgs(1),
-		Annotations:       cli.WithCSV(cli.ServerExits("1 the logs are of several workflows")),
+		Annotations:       cli.WithCSV(cli.ServerExits("1 the logs belong to several workflows")),
 		ValidArgsFunction: cli.CompletePaths,
 	}
-	cmd.Flags().Int64VarP(&workflowID, "workflow-id", "w", 0, "`ID` of the workflow (default: the only one that has logs there)")
+	cmd.Flags().Int64VarP(&workflowID, "workflow-id", "w", 0, "`ID` of the workflow (default: the only one with logs there)")
 	cmd.Flags().BoolVar(&errorsOnly, "errors-only", false, "leave out warnings")
 	cmd.RunE = a.ServerCommand(func(ctx context.Context, c *cli.Connection, args []string) error {
 		dir := a.Path(args[0])

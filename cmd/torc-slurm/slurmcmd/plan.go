@@ -32,9 +32,9 @@ func newPlan(a *cli.Factory, name string) *cobra.Command {
 		Short: "Plan allocations for jobs, with their cost and the load of the cluster",
 		Long: `Show which allocations the jobs of a specification, or the jobs of a workflow that have
 not started, would need, in which partitions, their maximum cost, and whether to request
-few large or many small ones: by idle nodes, pending jobs, and Slurm's estimates (sbatch
+few large or many small ones. It considers idle nodes, pending jobs, and Slurm's estimates (sbatch
 --test-only). Nothing is submitted. ` + "`torc-slurm submit`" + ` does not
-need this: it asks for what is needed when it is needed.
+need this command: it requests allocations when they are needed.
 
 For a specification this command polls Slurm, for a workflow its daemon does.`,
 		Example: `  torc-slurm slurm ` + name + ` sweep.yaml
@@ -109,7 +109,7 @@ func planWorkflow(ctx context.Context, a *cli.Factory, id int64, flags *adviceFl
 // writePlan writes a plan as text.
 func writePlan(w io.Writer, p *compute.AllocationPlan) {
 	n := p.Analysis
-	fmt.Fprintf(w, "%s on %s, account %s: at most %d at the same time, %s after one another\n", workflow.CountOf(int64(n.TotalInstances), "job", "jobs"),
+	fmt.Fprintf(w, "%s on %s, account %s: at most %d at the same time, %s in sequence\n", workflow.CountOf(int64(n.TotalInstances), "job", "jobs"),
 		p.SiteTitle, p.Account, n.MaxParallelism, workflow.CountOf(int64(n.Depth), "step", "steps"))
 	for _, s := range p.Cluster {
 		fmt.Fprintf(w, "Partition %s: %d of %d nodes idle, %d mixed, %d allocated, %d down; %d jobs run, %d wait for %d nodes\n",

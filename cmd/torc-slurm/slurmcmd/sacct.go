@@ -111,7 +111,7 @@ func accounting(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64
 	}
 	out.poll, err = a.SlurmClient().Accounting(ctx, slurm.AccountingQuery{IDs: all.ids, Since: all.since, Duplicates: true})
 	if err != nil {
-		return nil, workflow.Errorf(workflow.CodeUnavailable, "ask sacct: %v", err)
+		return nil, workflow.Errorf(workflow.CodeUnavailable, "call sacct: %v", err)
 	}
 	return out, nil
 }

@@ -27,7 +27,7 @@ type scheduleFlags struct {
 	skipChecks         bool
 }
 
-// newSchedule returns the command that requests allocations; it has two names.
+// newSchedule returns the command that requests allocations, under one of its two names.
 func newSchedule(a *cli.Factory, name string) *cobra.Command {
 	var flags scheduleFlags
 	cmd := &cobra.Command{
@@ -35,7 +35,7 @@ func newSchedule(a *cli.Factory, name string) *cobra.Command {
 		Short: "Request allocations for a workflow from Slurm",
 		Long: `Request allocations for a workflow from Slurm now. A workflow that has not been started
 is started. Each allocation starts a runner, which runs jobs of the workflow until
-none is left for it.
+no suitable job is left.
 
 Without a number and a scheduler, the command plans, shows and requests what the ready
 jobs need: existing allocations count, and the daemon continues to request allocations
@@ -52,7 +52,7 @@ of existing ones; ` + "`torc-slurm sq`" + ` shows those.`,
 	f := cmd.Flags()
 	f.Int64VarP(&flags.count, "num-hpc-jobs", "n", 1, "`NUMBER` of allocations")
 	f.Int64Var(&flags.schedulerID, "scheduler-config-id", 0, "`ID` of the Slurm scheduler (default: as the jobs need)")
-	f.BoolVar(&flags.perNode, "start-one-worker-per-node", false, "a runner on each node of an allocation of several")
+	f.BoolVar(&flags.perNode, "start-one-worker-per-node", false, "start a runner on each node of an allocation with several nodes")
 	f.BoolVar(&flags.suppress, "suppress-actions", false, "suppress requests by actions of the workflow")
 	f.StringVarP(&flags.prefix, "job-prefix", "j", "", "accepted for compatibility: the names of Slurm jobs begin with torc")
 	f.BoolVar(&flags.keepScripts, "keep-submission-scripts", false, "accepted for compatibility: `scontrol write batch_script` shows them")
@@ -140,7 +140,7 @@ func showAllocated(a *cli.Factory, id int64, answer *api.AllocateResponse) error
 		return err
 	}
 	if answer.Refused != "" {
-		return cli.FailedErrorf("Slurm gave no more: %s", answer.Refused)
+		return cli.FailedErrorf("Slurm rejected further requests: %s", answer.Refused)
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func chooseScheduler(ctx context.Context, a *cli.Factory, c *cli.Connection, wor
 	switch {
 	case len(all) == 0:
 		return nil, workflow.Errorf(workflow.CodeNotFound, "workflow %d has no Slurm scheduler", workflowID).
-			WithHint("`%[1]s slurm regenerate %[2]d` makes some for its jobs, `%[1]s slurm create %[2]d` one by hand", cli.Prefix(a), workflowID)
+			WithHint("`%[1]s slurm regenerate %[2]d` creates schedulers for its jobs, `%[1]s slurm create %[2]d` a single one", cli.Prefix(a), workflowID)
 	case named != 0:
 		return nil, workflow.Errorf(workflow.CodeNotFound, "workflow %d has no Slurm scheduler %d", workflowID, named).
 			WithHint("`%s slurm list %d` lists them", cli.Prefix(a), workflowID)

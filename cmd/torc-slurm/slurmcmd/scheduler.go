@@ -36,7 +36,7 @@ type schedulerFlags struct {
 func (s *schedulerFlags) add(cmd *cobra.Command, nameLetter, nodesLetter, walltimeLetter string) {
 	f := cmd.Flags()
 	f.StringVarP(&s.name, "name", nameLetter, "", "`NAME` of the scheduler")
-	f.StringVarP(&s.account, "account", "a", "", "`ACCOUNT` that is charged")
+	f.StringVarP(&s.account, "account", "a", "", "`ACCOUNT` to charge")
 	f.StringVarP(&s.gres, "gres", "g", "", "generic resources, for example `gpu:2`")
 	f.StringVarP(&s.mem, "mem", "m", "", "`MEMORY` per node, as sbatch takes it")
 	f.Int64VarP(&s.nodes, "nodes", nodesLetter, 1, "nodes per allocation")

@@ -173,14 +173,14 @@ error: interrupted
 		clitest.Case{Args: "slurm schedule 12 -n 1", Routes: given.With(clitest.Routes{listSchedulers: {Body: `{"items":[]}`}}), Want: clitest.Result{
 			Status: 3,
 			Stderr: "error: workflow 12 has no Slurm scheduler\n" +
-				"hint: `torc-slurm slurm regenerate 12` makes some for its jobs, `torc-slurm slurm create 12` one by hand\n",
+				"hint: `torc-slurm slurm regenerate 12` creates schedulers for its jobs, `torc-slurm slurm create 12` a single one\n",
 			Requests: []string{askSchedulers},
 		}},
 		// Slurm gives fewer, or none.
 		clitest.Case{Args: "slurm schedule 12 -n 3", Routes: only.With(clitest.Routes{create: {Body: api.AllocateResponse{Items: []api.Allocation{{SlurmJobID: 812}}, Refused: "the limit of jobs"}}}), Want: clitest.Result{
 			Status: cli.ExitFailed,
 			Stdout: "Successfully running 1 Slurm job: 812\n",
-			Stderr: "error: Slurm gave no more: the limit of jobs\n",
+			Stderr: "error: Slurm rejected further requests: the limit of jobs\n",
 			Requests: []string{
 				askSchedulers,
 				getWorkflow,
@@ -258,14 +258,14 @@ func TestRegenerate(t *testing.T) {
 	const once = `POST /workflows/12/regenerate {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5,"submit":{"output_dir":"$DIR/out","no_auto_schedule":true},"start_run":true}`
 	clitest.Check(t, New,
 		wrong("slurm regenerate 12 --walltime 0", `--walltime "0" is not a time limit for sbatch, such as 04:00:00 or 2-12:00:00`),
-		wrong("slurm regenerate 12 --group-by size", "--group-by size: it is partition or resource-requirements"),
-		wrong("slurm regenerate 12 --walltime-strategy long", "--walltime-strategy long: it is max-job-runtime or max-partition-time"),
-		wrong("slurm regenerate 12 --walltime-multiplier 0.5", "--walltime-multiplier 0.5: it is 1 at least"),
+		wrong("slurm regenerate 12 --group-by size", "--group-by must be partition or resource-requirements, not \"size\""),
+		wrong("slurm regenerate 12 --walltime-strategy long", "--walltime-strategy must be max-job-runtime or max-partition-time, not \"long\""),
+		wrong("slurm regenerate 12 --walltime-multiplier 0.5", "--walltime-multiplier must be from 1 to 1000, not 0.5"),
 		wrong("slurm regenerate 12 --include-job-ids x", `"x" is not the id of a job: ids are numbers from 1`),
 		clitest.Case{Args: "slurm regenerate 12 --profile nowhere", Want: clitest.Result{
 			Status: 3,
 			Stderr: `error: there is no HPC profile nowhere
-hint: known are dane, kestrel
+hint: known profiles: dane, kestrel
 `,
 		}},
 		// The daemon's site counts where none is known here; if it has none either, that of here is the error.
@@ -273,8 +273,8 @@ hint: known are dane, kestrel
 			Args:   "slurm regenerate 12 --dry-run --partition debug --walltime 2:00:00 --group-by resource-requirements --include-job-ids 41,42 --single-allocation",
 			Routes: routes, Want: clitest.Result{
 				Stdout: `debug (new): 2 jobs for 01:00:00 in partition debug; 2 allocations are missing
-debug_2 (there already): 1 job for 02:00:00 in partition debug; 1 allocation is missing
-1 allocation is there already
+debug_2 (existing): 1 job for 02:00:00 in partition debug; 1 allocation is missing
+1 allocation exists already
 Nothing was changed: this was a dry run.
 `,
 				Requests: []string{
@@ -343,9 +343,9 @@ Nothing was changed: this was a dry run.
 		}},
 		clitest.Case{Args: "slurm regenerate 12 --submit", Routes: submitted(api.SchedulePlan{WorkflowID: 12, LookedAfter: true, AutoSchedule: true}), Want: clitest.Result{
 			Stdout: `debug (new): 2 jobs for 01:00:00 in partition debug; 2 allocations are missing
-debug_2 (there already): 1 job for 02:00:00 in partition debug; 1 allocation is missing
-1 allocation is there already
-Slurm is asked for nothing now; the daemon asks as soon as ready jobs have no place.
+debug_2 (existing): 1 job for 02:00:00 in partition debug; 1 allocation is missing
+1 allocation exists already
+Nothing is requested from Slurm now; the daemon requests allocations when ready jobs do not fit existing ones.
 `,
 			Requests: []string{
 				getWorkflow,
@@ -360,11 +360,11 @@ Slurm is asked for nothing now; the daemon asks as soon as ready jobs have no pl
 				"a quota", "nothing asks for the 1 allocation of debug_2"),
 			Want: clitest.Result{
 				Stdout: `debug (new): 2 jobs for 01:00:00 in partition debug; 2 allocations are missing
-debug_2 (there already): 1 job for 02:00:00 in partition debug; 1 allocation is missing
-1 allocation is there already
+debug_2 (existing): 1 job for 02:00:00 in partition debug; 1 allocation is missing
+1 allocation exists already
 Warning: a quota
 Warning: nothing asks for the 1 allocation of debug_2
-Slurm was asked for 2 allocations: 812, 813
+Requested 2 allocations from Slurm: 812, 813
 `,
 				Requests: []string{propose, once},
 			},
@@ -380,7 +380,7 @@ Slurm was asked for 2 allocations: 812, 813
 			},
 		},
 		clitest.Case{Args: "slurm regenerate 12 --submit", Routes: ready.With(clitest.Routes{regenerate: {Body: api.Regeneration{WorkflowID: 12}}}), Want: clitest.Result{
-			Stdout:   "Workflow 12 has no job that a scheduler could be made for.\n",
+			Stdout:   "Workflow 12 has no job that needs a scheduler.\n",
 			Requests: []string{getWorkflow, propose, submitting},
 		}},
 	)
@@ -399,7 +399,7 @@ func TestPlanOfWorkflow(t *testing.T) {
 	}}
 	clitest.Check(t, New,
 		clitest.Case{Args: "slurm plan 12 --offline -p debug", Routes: clitest.Routes{plan: {Body: advice}}, Want: clitest.Result{
-			Stdout: `3 jobs on Test, account ours: at most 2 at the same time, 2 steps after one another
+			Stdout: `3 jobs on Test, account ours: at most 2 at the same time, 2 steps in sequence
 Partition debug: 1 of 4 nodes idle, 1 mixed, 2 allocated, 0 down; 5 jobs run, 1 wait for 2 nodes
 small: 3 jobs for 2 allocations of 1 node in partition debug, 01:00:00: small ones start sooner
   Slurm would start 1 node in 1:30

@@ -8,9 +8,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
 
-// New groups the commands about Slurm.
+// New returns the group of commands about Slurm.
 func New(a *cli.Factory) *cobra.Command {
-	return cli.NewGroup(a, cli.GroupCompute, "slurm", "Allocations of Slurm",
+	return cli.NewGroup(a, cli.GroupCompute, "slurm", "Manage Slurm schedulers and allocations",
 		newCreate(a),
 		newUpdate(a),
 		newList(a),

@@ -21,8 +21,8 @@ func newUsage(a *cli.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "usage [WORKFLOW]",
 		Short: "Sum up the node and CPU time of a workflow's allocations",
-		Long: `Sum up how long the allocations of a workflow had nodes and CPUs, used or not, by
-Slurm's accounting. This is what a site charges.`,
+		Long: `Sum up how long the allocations of a workflow held nodes and CPUs, used or not, according
+to Slurm's accounting. This is what a site charges.`,
 		Example:           `  torc-slurm slurm usage 12`,
 		Args:              cobra.MaximumNArgs(1),
 		Annotations:       cli.ServerExits(),
@@ -45,7 +45,7 @@ Slurm's accounting. This is what a site charges.`,
 	}
 }
 
-// usageHere asks the Slurm of this machine.
+// usageHere returns the usage according to the Slurm of this machine.
 func usageHere(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64) (*api.SlurmUsage, error) {
 	accounts, err := accounting(ctx, a, c, id)
 	if err != nil {

@@ -16,19 +16,19 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
-// review is the user's look at what a repeated submission asks for.
+// review is the dialogue in which the user checks what a repeated submission requests.
 type review struct {
 	app        *cli.Factory
 	c          *cli.Connection
 	workflowID int64
 	now, later []api.Action
 	canceled   bool
-	changed    map[int64]api.Object // configs as they were, by action
+	changed    map[int64]api.Object // original configs of changed actions, by action
 }
 
-// reviewSubmission shows, on a terminal, what a workflow that was run before
-// would ask for, and lets the user change it. The changes stay: later runs ask
-// for the same.
+// reviewSubmission shows, on a terminal, what a workflow that was run before would request,
+// and lets the user change it. The changes are stored, so later runs request the same. It
+// returns a review that says whether the user canceled.
 func reviewSubmission(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, noPrompts bool) (*review, error) {
 	r := &review{app: a, c: c, workflowID: id, changed: make(map[int64]api.Object)}
 	w, err := c.Workflows.Get(ctx, id)
@@ -102,7 +102,7 @@ func (r *review) show() {
 	}
 }
 
-// schedulerOfAction is the id of the scheduler that an action asks with.
+// schedulerOfAction returns the id of the scheduler of an action, or "" if it has none.
 func schedulerOfAction(x api.Action) string {
 	var config action.NodesConfig
 	if json.Unmarshal(x.ActionConfig, &config) != nil {
@@ -111,28 +111,33 @@ func schedulerOfAction(x api.Action) string {
 	return cli.OrEmpty(config.SchedulerID)
 }
 
-// apply carries out a command that changes what is asked for.
+// apply executes a command that changes what is requested: d disables an action, n sets its
+// number of allocations. It returns a usage error for anything else.
 func (r *review) apply(ctx context.Context, word string, args []string) error {
 	var id, count int64
 	var err error
 	switch {
 	case word == "d" && len(args) == 1:
 		if id, err = strconv.ParseInt(args[0], 10, 64); err != nil {
-			return cli.UsageErrorf("%q is no id", args[0])
+			return cli.UsageErrorf("%q is not an id", args[0])
 		}
+	case word == "d":
+		return cli.UsageErrorf("d needs the id of an action")
 	case word == "n" && len(args) == 2:
 		var countErr error
 		id, err = strconv.ParseInt(args[0], 10, 64)
-		count, countErr = strconv.ParseInt(args[1], 10, 64)
-		if err != nil || countErr != nil || count < 0 {
-			return cli.UsageErrorf("n takes the id of an action and a number")
+		if count, countErr = strconv.ParseInt(args[1], 10, 64); err == nil && countErr == nil && count >= 0 {
+			break
 		}
+		fallthrough
+	case word == "n":
+		return cli.UsageErrorf("n needs the id of an action and a number")
 	default:
-		return cli.UsageErrorf("that is none of the commands")
+		return cli.UsageErrorf("unknown command %q", word)
 	}
 	i := slices.IndexFunc(r.now, func(x api.Action) bool { return cli.OrZero(x.ID) == id })
 	if i < 0 {
-		return cli.UsageErrorf("no action %d submits now", id)
+		return cli.UsageErrorf("action %d is not one of those that submit now", id)
 	}
 	if count == 0 {
 		delete(r.changed, id)
@@ -145,14 +150,14 @@ func (r *review) apply(ctx context.Context, word string, args []string) error {
 	return firstError(err, r.load(ctx))
 }
 
-// restore puts back the numbers as they were before a dialogue that ended
-// without a submission, also after Ctrl-C.
+// restore resets the numbers of allocations to those before the dialogue. It is called if the
+// dialogue ends without a submission, also after Ctrl-C.
 func (r *review) restore(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var failed []error
 	for id, config := range r.changed {
 		if _, err := r.c.Actions.Update(ctx, r.workflowID, id, config); err != nil {
-			failed = append(failed, fmt.Errorf("put back the number of allocations of action %d: %w", id, err))
+			failed = append(failed, fmt.Errorf("restore the number of allocations of action %d: %w", id, err))
 		}
 	}
 	return errors.Join(failed...)

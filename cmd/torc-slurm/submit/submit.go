@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// submitFlags are those of submit.
+// submitFlags are the flags of submit.
 type submitFlags struct {
 	allocate.Flags
 	specs                   specfile.Flags
@@ -23,51 +23,51 @@ type submitFlags struct {
 	noAutoSchedule          bool
 }
 
-// New makes the command that submits a workflow to Slurm.
+// New returns the command that submits a workflow to Slurm.
 func New(a *cli.Factory) *cobra.Command {
 	var flags submitFlags
 	cmd := &cobra.Command{
 		Use:   "submit SPEC|ID",
 		Short: "Run a workflow under Slurm",
-		Long: `Run a workflow in allocations of Slurm: one that is made from a specification (-
-reads it from standard input), or an existing one. The command returns at once;
-your daemon asks Slurm for what the workflow needs and looks after it.
+		Long: `Run a workflow in Slurm allocations. The workflow is created from a specification (-
+reads it from standard input), or exists already. The command returns at once; your
+daemon requests the allocations that the workflow needs and manages it to its end.
 
-A specification with schedule_nodes actions gets the allocations that they
-describe, when they are due. Jobs that are left without a place after that, because
-their allocation was preempted or has ended, or because they are retried, get others
-of the same scheduler, never more at a time than the actions ask for; not so with
---no-auto-schedule, or auto_schedule: false in the specification. For one without
-such actions the daemon chooses: the partitions that suit the jobs best, as many
-allocations as the ready jobs need, and more for what becomes ready later or has to
-be repeated.
+If the specification has schedule_nodes actions, the daemon requests the allocations that
+they describe when their triggers fire. Jobs that have no allocation after that, because
+theirs was preempted or ended or because they are retried, get new allocations of the
+same scheduler, but never more at a time than the actions request. This can be turned off
+with --no-auto-schedule, or auto_schedule: false in the specification. Without such
+actions the daemon decides: it chooses the partitions that suit the jobs best, requests as
+many allocations as the ready jobs need, and more when other jobs become ready or are
+retried.
 
-On a terminal, a workflow that was run before is shown with what would be asked
-for, so that it can be changed first.`,
+On a terminal, the command first shows what a workflow that was run before would request,
+so that you can change it.`,
 		GroupID: cli.GroupLifecycle,
 		Example: `  torc-slurm submit sweep.yaml
   torc-slurm submit -a myproject --partition short sweep.yaml
-  torc-slurm submit 12                go on with workflow 12
+  torc-slurm submit 12                continue workflow 12
   torc-slurm sq                       the allocations, and what runs in them`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteSpecOrWorkflow,
-		Annotations:       cli.ServerExits("6 the specification is invalid, or jobs fit no allocation", "1 there is no allocation: Slurm refused for good, no job fits, or nothing asks for one"),
+		Annotations:       cli.ServerExits("6 the specification is invalid, or jobs fit no allocation", "1 there is no allocation: Slurm rejected all requests for good, no job fits, or nothing requests one"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runSubmit(cmd.Context(), a, args[0], &flags)
 		},
 	}
 	flags.Add(cmd, "output-dir")
 	f := cmd.Flags()
-	f.BoolVarP(&flags.ignoreMissing, "ignore-missing-data", "i", false, "submit although files are missing that jobs read")
+	f.BoolVarP(&flags.ignoreMissing, "ignore-missing-data", "i", false, "submit even if input files of jobs are missing")
 	f.BoolVar(&flags.specs.SkipChecks, "skip-checks", false, "skip the checks of jobs against Slurm schedulers and nodes")
-	f.BoolVar(&flags.noAutoSchedule, "no-auto-schedule", false, "ask for no more than schedule_nodes actions ask for once")
-	f.StringVarP(&flags.account, "account", "a", "", "`ACCOUNT` that is charged, where the daemon chooses (default: $SBATCH_ACCOUNT, else yours)")
-	f.StringVar(&flags.partition, "partition", "", "`PARTITION`, where the daemon chooses (default: $SBATCH_PARTITION, else the best)")
-	f.StringVar(&flags.qos, "qos", "", "quality of service, where the daemon chooses (default: $SBATCH_QOS)")
+	f.BoolVar(&flags.noAutoSchedule, "no-auto-schedule", false, "request only what schedule_nodes actions request, once")
+	f.StringVarP(&flags.account, "account", "a", "", "`ACCOUNT` to charge if the daemon decides (default: $SBATCH_ACCOUNT, else yours)")
+	f.StringVar(&flags.partition, "partition", "", "`PARTITION` if the daemon decides (default: $SBATCH_PARTITION, else the best)")
+	f.StringVar(&flags.qos, "qos", "", "quality of service if the daemon decides (default: $SBATCH_QOS)")
 	return cmd
 }
 
-// request is the wish to the daemon.
+// request returns the request to the daemon.
 func (f *submitFlags) request(outputDir string) *api.SubmitRequest {
 	return &api.SubmitRequest{OutputDir: outputDir, MaxParallelJobs: f.MaxParallel, Account: f.account, Partition: f.partition, QOS: f.qos, NoAutoSchedule: &f.noAutoSchedule, SkipChecks: f.specs.SkipChecks}
 }
@@ -85,7 +85,7 @@ func runSubmit(ctx context.Context, a *cli.Factory, target string, flags *submit
 	}
 	id, err := cli.ParseID("workflow", target)
 	if err != nil {
-		return workflow.Errorf(workflow.CodeNotFound, "there is no file %q, and it is not the id of a workflow", target)
+		return workflow.Errorf(workflow.CodeNotFound, "%q is neither a file nor the id of a workflow", target)
 	}
 	c, err := a.Connect(ctx)
 	if err != nil {
@@ -105,7 +105,8 @@ func runSubmit(ctx context.Context, a *cli.Factory, target string, flags *submit
 	return allocate.Submit(ctx, a, c, id, flags.request(dir))
 }
 
-// submitNew creates the workflow of a specification and submits it.
+// submitNew creates the workflow of a specification and submits it. It returns an error before
+// it creates anything if the specification is invalid or input files are missing.
 func submitNew(ctx context.Context, a *cli.Factory, path string, flags *submitFlags, dir string) error {
 	loaded, err := specfile.Load(a, path, flags.specs)
 	if err != nil {
@@ -134,7 +135,7 @@ func submitNew(ctx context.Context, a *cli.Factory, path string, flags *submitFl
 	return allocate.Submit(ctx, a, c, id, flags.request(dir))
 }
 
-// firstError is the first error that there is.
+// firstError returns the first error that is not nil.
 func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {

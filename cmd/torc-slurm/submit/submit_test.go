@@ -47,10 +47,10 @@ func TestSubmitRejects(t *testing.T) {
 			Stderr: "error: there is no Slurm here: exec: \"/nonexistent/sbatch\": stat /nonexistent/sbatch: no such file or directory\n" +
 				"hint: submit on a login node of the cluster; `torc-slurm run` runs a workflow on this machine\n",
 		}},
-		clitest.Case{Args: "submit away.yml2", Files: slurm, Environ: withSbatch, Want: clitest.Result{Status: 3, Stderr: "error: there is no file \"away.yml2\", and it is not the id of a workflow\n"}},
+		clitest.Case{Args: "submit away.yml2", Files: slurm, Environ: withSbatch, Want: clitest.Result{Status: 3, Stderr: "error: \"away.yml2\" is neither a file nor the id of a workflow\n"}},
 		clitest.Case{Args: "submit -o taken 12", Files: map[string]string{"sbatch": "#!/bin/sh", "taken": "a file"}, Environ: withSbatch, Want: clitest.Result{
 			Status: cli.ExitRefused,
-			Stderr: `error: cannot write into the output directory $DIR/taken: mkdir $DIR/taken: not a directory
+			Stderr: `error: cannot write to the output directory $DIR/taken: mkdir $DIR/taken: not a directory
 hint: choose another one with --output-dir
 `,
 		}},
@@ -66,8 +66,8 @@ hint: choose another one with --output-dir
 		clitest.Case{
 			Args: "submit 12 -m 3", Files: slurm, Environ: withSbatch, Want: clitest.Result{
 				Status: cli.ExitRefused,
-				Stderr: `error: the jobs of workflow 12 run in /nonexistent/folder, where it was submitted, and this host has no such folder
-hint: work on a host that has it, or make it again
+				Stderr: `error: the jobs of workflow 12 run in /nonexistent/folder, where it was submitted, but this host does not have that folder
+hint: run the command on a host that has the folder, or create it again
 `,
 				Requests: []string{getWorkflow},
 			},
@@ -245,7 +245,7 @@ Will submit later:
 			},
 		}},
 		clitest.Case{Args: "submit 12", Stdin: "\nd x\nd 3x\nn 3\nn 3 -1\nn 3 5x\nd 4\nwhat\nc\n", Terminal: 60, Files: slurm, Environ: withSbatch, Routes: again, Want: clitest.Result{
-			Stderr:   question + question + "\"x\" is no id\n" + question + "\"3x\" is no id\n" + question + "that is none of the commands\n" + question + "n takes the id of an action and a number\n" + question + "n takes the id of an action and a number\n" + question + "no action 4 submits now\n" + question + "that is none of the commands\n" + question + "Nothing was done.\n",
+			Stderr:   question + question + "\"x\" is not an id\n" + question + "\"3x\" is not an id\n" + question + "n needs the id of an action and a number\n" + question + "n needs the id of an action and a number\n" + question + "n needs the id of an action and a number\n" + question + "action 4 is not one of those that submit now\n" + question + "unknown command \"what\"\n" + question + "Nothing was done.\n",
 			Requests: []string{getWorkflow, propose, getWorkflow, getActions},
 		}},
 		clitest.Case{Args: "submit 12", Interrupt: "[c]ancel: ", Terminal: 60, Files: slurm, Environ: withSbatch, Routes: again, Want: clitest.Result{
