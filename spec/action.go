@@ -55,7 +55,7 @@ func (r *actionReader) selectJobs(a *Action, d *workflow.ActionDefinition) {
 	switch {
 	case !strings.HasPrefix(a.TriggerType, "on_jobs_"):
 		if selects {
-			r.warn(a.at.get("jobs"), "remove the selection or use on_jobs_ready or on_jobs_complete", "%s does not look at jobs", a.TriggerType)
+			r.warn(a.at.get("jobs"), "remove the selection or use on_jobs_ready or on_jobs_complete", "%s does not depend on jobs", a.TriggerType)
 		}
 		return
 	case !selects:
@@ -91,10 +91,10 @@ func (r *actionReader) autoSchedule(a *Action, d *workflow.ActionDefinition) {
 	}
 	d.ActionType, d.SchedulerType = action.ScheduleNodes, compute.SchedulerSlurm
 	if a.ActionType != "" && a.ActionType != action.ScheduleNodes {
-		r.fail(a.at.get("action_type"), "remove it or use schedule_nodes", "%s does not go with %s", a.TriggerType, a.ActionType)
+		r.fail(a.at.get("action_type"), "remove it or use schedule_nodes", "%s cannot be combined with %s", a.TriggerType, a.ActionType)
 	}
 	if a.SchedulerType != "" && a.SchedulerType != compute.SchedulerSlurm {
-		r.fail(a.at.get("scheduler_type"), "remove it or use slurm", "%s does not go with the scheduler type %s", a.TriggerType, clip(a.SchedulerType))
+		r.fail(a.at.get("scheduler_type"), "remove it or use slurm", "%s cannot be combined with the scheduler type %s", a.TriggerType, clip(a.SchedulerType))
 	}
 	if a.Scheduler != "" {
 		r.schedulers.check(a.at.get("scheduler"), a.Scheduler)
@@ -121,7 +121,7 @@ func period(r *report, n *node, text string) string {
 	d, err := workflow.ParseDuration(text)
 	r.failDomain(n, err)
 	if err == nil && d < time.Second {
-		r.fail(n, "write PT1S or more", "%s is no time", clip(text))
+		r.fail(n, "the minimum is PT1S", "%s is too short", clip(text))
 	}
 	if err != nil {
 		return ""
@@ -142,7 +142,7 @@ func (r *actionReader) checkScheduleNodes(a *Action) {
 	case a.SchedulerType == "slurm":
 		r.schedulers.check(a.at.get("scheduler"), a.Scheduler)
 	case a.SchedulerType != "":
-		r.warn(a.at.get("scheduler_type"), "use slurm", "nobody carries out an action of the scheduler type %s", clip(a.SchedulerType))
+		r.warn(a.at.get("scheduler_type"), "use slurm", "actions of the scheduler type %s are not executed", clip(a.SchedulerType))
 	}
 }
 

@@ -97,7 +97,7 @@ func (b *builder) buildWorkflow() {
 	d.TorcWorkflow = doc.TorcWorkflow
 	for i, g := range doc.AccessGroups {
 		if slices.Contains(doc.AccessGroups[:i], g) {
-			b.fail(doc.at.get("access_groups").item(i), "", "the group %s is already there", clip(g))
+			b.fail(doc.at.get("access_groups").item(i), "", "duplicate group %s", clip(g))
 		}
 	}
 	warnWithoutEffect(b.report, doc)
@@ -119,7 +119,7 @@ func warnWithoutEffect(r *report, doc *Document) {
 		r.warnKey(doc.at.get("enable_ro_crate"), "remove it", "enable_ro_crate has no effect yet: no RO-Crate entities are recorded")
 	}
 	if len(doc.AccessGroups) > 0 {
-		r.warnKey(doc.at.get("access_groups"), "protect the server by its token", "access_groups has no effect yet: nobody is kept out")
+		r.warnKey(doc.at.get("access_groups"), "protect the server with its token", "access_groups has no effect yet: access is not restricted")
 	}
 	if m := doc.ResourceMonitor; m != nil && m.GeneratePlots {
 		r.warnKey(m.at.get("generate_plots"), "plot the database in resource_utilization/ yourself", "generate_plots has no effect yet")
@@ -149,7 +149,7 @@ func metadata(r *report, doc *Document) json.RawMessage {
 	}
 	if at.kind == kindString {
 		if n, err := readJSON([]byte(at.text), true); err == nil && n.kind == kindMap {
-			r.warn(at, "write the map itself", "metadata is a map now; the JSON in this string is taken")
+			r.warn(at, "write the map itself", "metadata should be a map; the JSON in this string is used")
 			return n.json()
 		}
 	}

@@ -59,7 +59,7 @@ func (g *waitGraph) checkCycles() {
 func (g *waitGraph) failCycle(cycle []int) {
 	at, names, text := g.describe(cycle)
 	if names == 1 {
-		g.fail(at, "leave it out of what it waits for; a regex may match more than is meant", "the job waits for itself: %s", text)
+		g.fail(at, "remove this dependency; a regex may match more than intended", "the job waits for itself: %s", text)
 		return
 	}
 	g.fail(at, "remove one of these dependencies", "the jobs wait for each other: %s", text)
@@ -175,9 +175,9 @@ func (g *waitGraph) describe(cycle []int) (at *node, jobs int, text string) {
 		switch {
 		case i >= g.firstGate:
 		case i >= g.firstUse[1]:
-			through = fmt.Sprintf(" (by the user data %s)", clip(g.parts.userData.names[i-g.firstUse[1]]))
+			through = fmt.Sprintf(" (through the user data %s)", clip(g.parts.userData.names[i-g.firstUse[1]]))
 		case i >= g.firstUse[0]:
-			through = fmt.Sprintf(" (by the file %s)", clip(g.parts.files.names[i-g.firstUse[0]]))
+			through = fmt.Sprintf(" (through the file %s)", clip(g.parts.files.names[i-g.firstUse[0]]))
 		default:
 			parts = append(parts, g.jobs[i].Name+through)
 			through = ""

@@ -103,7 +103,7 @@ func (d *decoder) object(n *node, v reflect.Value) {
 		case c.kind != kindNull:
 			d.value(c, v.FieldByIndex(f.index), f)
 		case f.required:
-			d.fail(c, "", "%s is missing: null is not a value for it", c.key)
+			d.fail(c, "", "%s cannot be null", c.key)
 		}
 	}
 	for _, f := range s.fields {
@@ -120,7 +120,7 @@ func (d *decoder) unknownKey(c *node, t reflect.Type, s *schema) {
 		return
 	}
 	if hint, ok := droppedKeys[t][c.key]; ok {
-		d.warnKey(c, hint, "%s has no effect any more", c.key)
+		d.warnKey(c, hint, "%s no longer has an effect", c.key)
 		return
 	}
 	keys := s.keys
@@ -259,7 +259,7 @@ func (d *decoder) integer(n *node, v reflect.Value, f *field) {
 	i, err := strconv.ParseInt(n.text, 10, 64)
 	switch {
 	case err != nil:
-		d.fail(n, "the limits are those of 64 bits", "the number %s is too large", clip(n.text))
+		d.fail(n, "numbers must fit into 64 bits", "the number %s is too large", clip(n.text))
 	case f.minimum != nil && i < *f.minimum:
 		d.fail(n, "use "+strconv.FormatInt(*f.minimum, 10)+" or more", "%s cannot be %d", f.key, i)
 	default:

@@ -12,7 +12,7 @@ import (
 // format: the reader, the JSON Schema and the mapping from KDL are derived from
 // them. A key without omitempty is required.
 //
-// A program may also build a Document and hand its JSON to Parse.
+// A program may also build a Document and pass its JSON to Parse.
 type Document struct {
 	located
 
@@ -24,13 +24,13 @@ type Document struct {
 	Description string `json:"description,omitempty"`
 	// Project is a label that groups workflows.
 	Project string `json:"project,omitempty"`
-	// Metadata is a free object that is kept with the workflow.
+	// Metadata is any object; it is stored with the workflow.
 	Metadata json.RawMessage `json:"metadata,omitempty" jsonschema:"type=object"`
 	// Variables are constants: {name} is replaced by the value in every string of the file.
 	Variables map[string]string `json:"variables,omitempty"`
-	// Parameters are sweep axes that jobs, files and user data share by use_parameters.
+	// Parameters are sweep axes that jobs, files and user data share with use_parameters.
 	Parameters Parameters `json:"parameters,omitempty"`
-	// ParametersFile is a table (.csv, .json, .jsonl) that items share by use_parameters_file.
+	// ParametersFile is a table (.csv, .json, .jsonl) that items share with use_parameters_file.
 	ParametersFile string `json:"parameters_file,omitempty"`
 	// Env is exported to every job.
 	Env map[string]string `json:"env,omitempty"`
@@ -45,41 +45,41 @@ type Document struct {
 	ResourceRequirements []*ResourceRequirements `json:"resource_requirements,omitempty"`
 	// FailureHandlers are named lists of rules for failed jobs.
 	FailureHandlers []*FailureHandler `json:"failure_handlers,omitempty"`
-	// AutoSchedule false has no more allocations asked for, when the workflow is
-	// submitted, than its schedule_nodes actions ask for once; else jobs that have
-	// lost their place or are retried get others of the same scheduler.
+	// AutoSchedule: if false, only the allocations of schedule_nodes actions are requested, once,
+	// after the workflow is submitted. Otherwise jobs that lose their allocation or are retried
+	// get new allocations of the same scheduler.
 	AutoSchedule *bool `json:"auto_schedule,omitempty"`
-	// RetryPolicies are for the failures of all jobs, behind what the jobs say
-	// themselves: names of stored policies, or policies.
+	// RetryPolicies apply to failures of all jobs, after the policies of the jobs themselves:
+	// names of stored policies, or policies.
 	RetryPolicies []workflow.PolicyRef `json:"retry_policies,omitempty"`
-	// GlobalMaxRetries bounds the counted retries of each job in a run, whatever grants them; 20 by default.
+	// GlobalMaxRetries limits the counted retries of each job in a run, no matter which policy allows them; 20 by default.
 	GlobalMaxRetries *int64 `json:"global_max_retries,omitempty" jsonschema:"minimum=0"`
-	// MaxRetriesTotal bounds the counted retries of all jobs in a run together.
+	// MaxRetriesTotal limits the counted retries of all jobs in a run together.
 	MaxRetriesTotal *int64 `json:"max_retries_total,omitempty" jsonschema:"minimum=0"`
-	// CancelSiblingsOn has the running jobs ended when one has failed, after its
-	// last retry, that a rule is for.
+	// CancelSiblingsOn has rules for failed jobs: if a rule applies to a job that has failed
+	// after its last retry, the other running jobs are ended.
 	CancelSiblingsOn []workflow.SiblingRule `json:"cancel_siblings_on,omitempty"`
-	// FailureCategories name failed attempts by what they said or how they ended;
-	// the first that matches counts.
+	// FailureCategories classify failed attempts by their output or by how they ended; the
+	// first match applies.
 	FailureCategories []workflow.FailureCategory `json:"failure_categories,omitempty"`
-	// MaxFailures is how many jobs may fail for good before no further job is claimed.
+	// MaxFailures is how many jobs may fail for good before no more jobs are started.
 	MaxFailures *int64 `json:"max_failures,omitempty" jsonschema:"minimum=1"`
-	// CircuitBreakers stop what fails again and again: on a node, of a category, in
-	// the workflow.
+	// CircuitBreakers stop jobs after repeated failures on a node, of a category, or in the
+	// workflow.
 	CircuitBreakers []workflow.CircuitBreaker `json:"circuit_breakers,omitempty"`
 	// End says when a run is successful, and what runs at its end.
 	End *workflow.EndPolicy `json:"end,omitempty"`
 	// Deadline is how long a run may last.
 	Deadline *workflow.Deadline `json:"deadline,omitempty"`
-	// ClassifyTimeout is how long held jobs wait for a classification that no rule says it of; by default what the site says, or for ever.
+	// ClassifyTimeout is how long held jobs wait for a classification, unless a rule sets another time; the default is that of the site, or no limit.
 	ClassifyTimeout *workflow.HoldLimit `json:"classify_timeout,omitempty"`
-	// OnFailure undoes what a run did that was not successful.
+	// OnFailure undoes what an unsuccessful run has done.
 	OnFailure *OnFailure `json:"on_failure,omitempty"`
-	// Notify says who is told of alerts, and of which.
+	// Notify says who is notified of which alerts.
 	Notify *workflow.NotifyPolicy `json:"notify,omitempty"`
-	// SlurmSchedulers are the shapes of allocations to ask Slurm for.
+	// SlurmSchedulers are the shapes of allocations that can be requested from Slurm.
 	SlurmSchedulers []*SlurmScheduler `json:"slurm_schedulers,omitempty"`
-	// Actions are done at points of the workflow's life.
+	// Actions are executed at certain points of a workflow.
 	Actions []*Action `json:"actions,omitempty"`
 
 	// SlurmDefaults are sbatch options (long names without dashes) for every allocation.
@@ -95,11 +95,11 @@ type Document struct {
 	// EnforceRuntime kills a job that runs longer than the runtime of its resource requirements.
 	EnforceRuntime bool `json:"enforce_runtime,omitempty"`
 
-	// ComputeNodeWaitForNewJobsSeconds is how long an idle runner stays.
+	// ComputeNodeWaitForNewJobsSeconds is how long an idle runner waits for jobs before it exits.
 	ComputeNodeWaitForNewJobsSeconds *int64 `json:"compute_node_wait_for_new_jobs_seconds,omitempty" jsonschema:"minimum=0"`
-	// ComputeNodeIgnoreWorkflowCompletion keeps runners after the workflow's end.
+	// ComputeNodeIgnoreWorkflowCompletion keeps runners running after the workflow has ended.
 	ComputeNodeIgnoreWorkflowCompletion *bool `json:"compute_node_ignore_workflow_completion,omitempty"`
-	// ComputeNodeWaitForHealthyDatabaseMinutes is the patience for an unreachable server.
+	// ComputeNodeWaitForHealthyDatabaseMinutes is how long runners wait for a server that does not answer.
 	ComputeNodeWaitForHealthyDatabaseMinutes *int64 `json:"compute_node_wait_for_healthy_database_minutes,omitempty" jsonschema:"minimum=0"`
 
 	workflow.TorcWorkflow
@@ -107,7 +107,7 @@ type Document struct {
 
 // Sweep is how an item becomes many: its own axes, shared axes, or a table.
 type Sweep struct {
-	// Parameters are the item's own axes; they hide the shared ones.
+	// Parameters are the item's own axes; they replace the shared ones.
 	Parameters Parameters `json:"parameters,omitempty"`
 	// ParameterMode combines axes: every combination (product) or element by element (zip).
 	ParameterMode string `json:"parameter_mode,omitempty" jsonschema:"enum=product,enum=zip"`
@@ -132,31 +132,31 @@ type Job struct {
 	// there.
 	Workflow string `json:"workflow,omitempty"`
 	workflow.JobSettings
-	// Env is exported to the job; it wins over the workflow's env.
+	// Env is exported to the job; it takes precedence over the workflow's env.
 	Env map[string]string `json:"env,omitempty"`
-	// Priority: jobs with a higher one are started first.
+	// Priority: jobs with a higher priority start first.
 	Priority *int64 `json:"priority,omitempty" jsonschema:"minimum=0"`
-	// Labels: only runners that have all of them take the job.
+	// Labels: only runners that have all of these labels run the job.
 	Labels []string `json:"labels,omitempty"`
 	// ResourceRequirements names what the job needs.
 	ResourceRequirements string `json:"resource_requirements,omitempty"`
-	// FailureHandler names the rules for a failure of the job.
+	// FailureHandler names the rules that apply when the job fails.
 	FailureHandler string `json:"failure_handler,omitempty"`
-	// RetryPolicies are for failures that no rule of the failure handler covers:
-	// names of stored policies, or policies.
+	// RetryPolicies apply to failures that no rule of the failure handler covers: names of
+	// stored policies, or policies.
 	RetryPolicies []workflow.PolicyRef `json:"retry_policies,omitempty"`
-	// Scheduler names the slurm_scheduler whose allocations take the job.
+	// Scheduler names the slurm_scheduler whose allocations run the job.
 	Scheduler string `json:"scheduler,omitempty"`
-	// RunIf says after what the job runs: success of all jobs that it depends on
-	// (the default; canceled otherwise), always, or only after a failure of one of
-	// them (disabled otherwise: it is not needed).
+	// RunIf says when the job runs: after success of all jobs that it depends on (the default;
+	// otherwise it is canceled), always, or only after a failure of one of them (otherwise it
+	// is disabled).
 	RunIf string `json:"run_if,omitempty" jsonschema:"enum=success,enum=always,enum=failure"`
-	// CancelOnBlockingJobFailure: false is run_if always, true run_if success.
+	// CancelOnBlockingJobFailure: false is the same as run_if always, true as run_if success.
 	CancelOnBlockingJobFailure *bool `json:"cancel_on_blocking_job_failure,omitempty"`
 	workflow.TorcJob
 	// Stdio says which output of the job is kept.
 	Stdio *Stdio `json:"stdio,omitempty"`
-	// Timeouts bound the job in time.
+	// Timeouts limit how long the job may take.
 	Timeouts *workflow.Timeouts `json:"timeouts,omitempty"`
 	// Undo is a command that undoes what the job did, if the run is not successful
 	// and the job has started; see on_failure.
@@ -234,7 +234,7 @@ type ResourceRequirements struct {
 	Runtime string `json:"runtime,omitempty"`
 }
 
-// FailureHandler is a named list of rules; the first that fits counts.
+// FailureHandler is a named list of rules; the first match applies.
 type FailureHandler struct {
 	located
 
@@ -248,9 +248,9 @@ type FailureHandler struct {
 type FailureRule struct {
 	located
 
-	// ExitCodes that the rule is for.
+	// ExitCodes to which the rule applies.
 	ExitCodes []int64 `json:"exit_codes,omitempty"`
-	// MatchAllExitCodes makes it the rule for all codes that no other rule names.
+	// MatchAllExitCodes applies the rule to all exit codes that no other rule names.
 	MatchAllExitCodes bool `json:"match_all_exit_codes,omitempty"`
 	// RecoveryScript runs before the next attempt.
 	RecoveryScript string `json:"recovery_script,omitempty"`
@@ -268,7 +268,7 @@ type SlurmScheduler struct {
 	Account string `json:"account"`
 	// Nodes of one allocation.
 	Nodes *int64 `json:"nodes,omitempty" jsonschema:"minimum=1"`
-	// Walltime as Slurm writes it, for example 04:00:00.
+	// Walltime in Slurm's notation, for example 04:00:00.
 	Walltime string `json:"walltime,omitempty"`
 	// Partition to use.
 	Partition string `json:"partition,omitempty"`
@@ -288,13 +288,13 @@ type SlurmScheduler struct {
 	SerializeAllocations bool `json:"serialize_allocations,omitempty"`
 }
 
-// Action is something to do at a point of the workflow's life.
+// Action is something to do at a certain point of a workflow.
 type Action struct {
 	located
 
 	// TriggerType says when.
 	TriggerType string `json:"trigger_type" jsonschema:"enum=on_workflow_start,enum=on_workflow_complete,enum=on_worker_start,enum=on_worker_complete,enum=on_jobs_ready,enum=on_jobs_complete,enum=auto_schedule_on_ready_jobs"`
-	// ActionType says what; auto_schedule_on_ready_jobs can do without it.
+	// ActionType says what; auto_schedule_on_ready_jobs does not need it.
 	ActionType string `json:"action_type,omitempty" jsonschema:"enum=run_commands,enum=schedule_nodes"`
 	// Jobs that on_jobs_ready and on_jobs_complete wait for.
 	Jobs []string `json:"jobs,omitempty"`
@@ -302,44 +302,43 @@ type Action struct {
 	JobNameRegexes []string `json:"job_name_regexes,omitempty"`
 	// Commands of run_commands.
 	Commands []string `json:"commands,omitempty"`
-	// Scheduler of schedule_nodes. Without one, auto_schedule_on_ready_jobs
-	// chooses the partition and the size of allocations by what the site offers.
+	// Scheduler of schedule_nodes. Without one, auto_schedule_on_ready_jobs chooses the
+	// partition and the size of allocations from what the site offers.
 	Scheduler string `json:"scheduler,omitempty"`
 	// SchedulerType of schedule_nodes.
 	SchedulerType string `json:"scheduler_type,omitempty"`
-	// NumAllocations to ask for.
+	// NumAllocations to request.
 	NumAllocations *int64 `json:"num_allocations,omitempty" jsonschema:"minimum=1"`
 	// StartOneWorkerPerNode starts a runner on every node of an allocation.
 	StartOneWorkerPerNode bool `json:"start_one_worker_per_node,omitempty"`
-	// MaxParallelJobs bounds the jobs that run at once on a runner.
+	// MaxParallelJobs limits the number of jobs that a runner runs at a time.
 	MaxParallelJobs *int64 `json:"max_parallel_jobs,omitempty" jsonschema:"minimum=1"`
-	// Persistent lets several runners carry out the action.
+	// Persistent lets several runners execute the action.
 	Persistent bool `json:"persistent,omitempty"`
 
-	// MinReadyJobs: auto_schedule_on_ready_jobs asks for nothing before so many
+	// MinReadyJobs: auto_schedule_on_ready_jobs requests allocations when at least this many
 	// ready jobs have no place; 1 by default.
 	MinReadyJobs *int64 `json:"min_ready_jobs,omitempty" jsonschema:"minimum=1"`
-	// MaxReadyAge: or before one of them has waited so long: PT2M, the default,
-	// or 2m.
+	// MaxReadyAge: it also requests them when one of these jobs has waited this long, for
+	// example 2m or PT2M, which is the default.
 	MaxReadyAge string `json:"max_ready_age,omitempty"`
-	// MaxAllocations, live and pending ones of the workflow; 10 by default.
+	// MaxAllocations limits the running and pending allocations of the workflow; 10 by default.
 	MaxAllocations *int64 `json:"max_allocations,omitempty" jsonschema:"minimum=1"`
-	// MaxSubmitPerMinute bounds how many are asked for in a minute; 6 by
-	// default.
+	// MaxSubmitPerMinute limits the number of requests per minute; 6 by default.
 	MaxSubmitPerMinute *int64 `json:"max_submit_per_minute,omitempty" jsonschema:"minimum=1"`
-	// IdleTimeout is how long a runner stays without work.
+	// IdleTimeout is how long a runner waits without jobs before it exits.
 	IdleTimeout string `json:"idle_timeout,omitempty"`
-	// GiveUpAfter so many allocations in a row that did no work only a single
-	// one is tried now and then; 5 by default.
+	// GiveUpAfter is the number of consecutive allocations without work after which only a
+	// single one is tried from time to time; 5 by default.
 	GiveUpAfter *int64 `json:"give_up_after,omitempty" jsonschema:"minimum=1"`
 }
 
-// OnFailure says what follows on a run that was not successful: the undo commands
-// of its jobs, and behind them other jobs that clean up.
+// OnFailure says what follows an unsuccessful run: the undo commands of its jobs, and after
+// them other jobs that clean up.
 type OnFailure struct {
 	located
 
-	// Jobs clean up. They are like those of the workflow, without files and user data.
+	// Jobs are the jobs that clean up. They are like those of the workflow, without files and user data.
 	Jobs []*Job `json:"jobs,omitempty"`
 
 	workflow.CompensationPolicy
@@ -367,7 +366,7 @@ type ExecutionConfig struct {
 	Mode string `json:"mode,omitempty" jsonschema:"enum=direct,enum=slurm,enum=auto"`
 	// SigkillHeadroomSeconds: jobs are killed this long before the allocation ends.
 	SigkillHeadroomSeconds *int64 `json:"sigkill_headroom_seconds,omitempty" jsonschema:"minimum=0"`
-	// TimeoutExitCode is recorded for a job that was ended for its time.
+	// TimeoutExitCode is recorded for a job that was ended because its time was up.
 	TimeoutExitCode *int64 `json:"timeout_exit_code,omitempty"`
 	// StaggeredStart spreads the start of runners.
 	StaggeredStart *bool `json:"staggered_start,omitempty"`
@@ -377,7 +376,7 @@ type ExecutionConfig struct {
 	TerminationSignal string `json:"termination_signal,omitempty"`
 	// SigtermLeadSeconds: the signal is sent this long before the kill (direct mode).
 	SigtermLeadSeconds *int64 `json:"sigterm_lead_seconds,omitempty" jsonschema:"minimum=0"`
-	// OOMExitCode is recorded for a job that was killed for its memory (direct mode).
+	// OOMExitCode is recorded for a job that was killed because it exceeded its memory (direct mode).
 	OOMExitCode *int64 `json:"oom_exit_code,omitempty"`
 	// SrunTerminationSignal, for example TERM@120 (slurm mode).
 	SrunTerminationSignal string `json:"srun_termination_signal,omitempty"`
@@ -385,9 +384,9 @@ type ExecutionConfig struct {
 	EnableCPUBind *bool `json:"enable_cpu_bind,omitempty"`
 	// SrunMPI is the --mpi of the srun that starts one runner per node.
 	SrunMPI string `json:"srun_mpi,omitempty"`
-	// Stdio of jobs that do not say otherwise.
+	// Stdio of jobs that have none.
 	Stdio *Stdio `json:"stdio,omitempty"`
-	// JobStdioOverrides by job name; the stdio of jobs is preferred.
+	// JobStdioOverrides by job name; the stdio of jobs takes precedence.
 	JobStdioOverrides map[string]*Stdio `json:"job_stdio_overrides,omitempty"`
 }
 
@@ -395,25 +394,25 @@ type ExecutionConfig struct {
 type ResourceMonitor struct {
 	located
 
-	// Enabled switches the measuring of jobs on, if there is no jobs block.
+	// Enabled turns on the measurement of jobs if there is no jobs block.
 	Enabled bool `json:"enabled,omitempty"`
-	// Granularity of the measuring of jobs, if there is no jobs block.
+	// Granularity of the measurement of jobs if there is no jobs block.
 	Granularity string `json:"granularity,omitempty" jsonschema:"enum=summary,enum=time_series"`
 	// SampleIntervalSeconds between two samples.
 	SampleIntervalSeconds *int64 `json:"sample_interval_seconds,omitempty" jsonschema:"minimum=1"`
 	// FlushIntervalSeconds between two writes of a time series.
 	FlushIntervalSeconds *int64 `json:"flush_interval_seconds,omitempty" jsonschema:"minimum=1"`
-	// GeneratePlots at the end; it is kept, but has no effect yet.
+	// GeneratePlots is stored, but has no effect yet.
 	GeneratePlots bool `json:"generate_plots,omitempty"`
-	// Jobs are measured like this.
+	// Jobs says how jobs are measured.
 	Jobs *JobMonitor `json:"jobs,omitempty"`
-	// ComputeNode is measured like this.
+	// ComputeNode says how the node is measured.
 	ComputeNode *NodeMonitor `json:"compute_node,omitempty"`
 }
 
 // JobMonitor says how jobs are measured.
 type JobMonitor struct {
-	// Enabled switches it on.
+	// Enabled turns it on.
 	Enabled bool `json:"enabled,omitempty"`
 	// Granularity: one summary, or a time series.
 	Granularity string `json:"granularity,omitempty" jsonschema:"enum=summary,enum=time_series"`
@@ -421,7 +420,7 @@ type JobMonitor struct {
 
 // NodeMonitor says how nodes are measured.
 type NodeMonitor struct {
-	// Enabled switches it on.
+	// Enabled turns it on.
 	Enabled bool `json:"enabled,omitempty"`
 	// Granularity: one summary, or a time series.
 	Granularity string `json:"granularity,omitempty" jsonschema:"enum=summary,enum=time_series"`
@@ -431,15 +430,15 @@ type NodeMonitor struct {
 	Memory *bool `json:"memory,omitempty"`
 }
 
-// Parameters are named axes in the order in which they were written; the
-// combinations are made in this order, the last axis running fastest.
+// Parameters are named axes in the order in which they were written. Combinations are in this
+// order too; the last axis varies fastest.
 type Parameters []Parameter
 
 // Parameter is one axis.
 type Parameter struct {
 	Name string
-	// Value is what a user writes: a range 1:100:2, a list [a,b], @file or one
-	// value. A list that was written as one is in Items.
+	// Value is the text of the user: a range 1:100:2, a list [a,b], @file or a single value. The
+	// elements of a list in the syntax of the file are in Items instead.
 	Value string
 	Items []Value
 
@@ -466,8 +465,8 @@ func (ps Parameters) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// located is embedded by structs of the document that later checks ask for
-// their place in the file.
+// located is embedded in structs of the document whose place in the file is needed by later
+// checks.
 type located struct{ at *node }
 
 func (l *located) locate(n *node) { l.at = n }

@@ -29,7 +29,7 @@ func checkSuccess(r *report, doc *Document, jobs []string) {
 	case never:
 		r.fail(at, "the jobs that completed, failed, were canceled and are disabled add up to total", "this can never become true")
 	case always:
-		r.warn(at, "remove it, or compare with something that may be otherwise", "this is always true: the workflow is successful whatever happens")
+		r.warn(at, "remove it, or compare with a value that can differ", "this is always true: the workflow is successful whatever happens")
 	}
 }
 

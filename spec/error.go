@@ -32,7 +32,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// place is file:line:column, as editors and terminals recognise it.
+// place returns file:line:column, which editors and terminals recognize.
 func (e *Error) place() string {
 	if e.Line == 0 {
 		return e.File

@@ -77,15 +77,15 @@ func checkMode(r *report, doc *Document) {
 	for needed, keys := range only {
 		for _, key := range keys {
 			if c := e.at.child(key); c != nil && c.kind != kindNull && effective != needed {
-				r.failKey(c, "remove it or use mode: "+needed, "%s is for the mode %s, this is %s", key, needed, effective)
+				r.failKey(c, "remove it or use mode: "+needed, "%s needs the mode %s, but the mode is %s", key, needed, effective)
 			}
 		}
 	}
 	if effective == "slurm" && e.LimitResources != nil && !*e.LimitResources {
-		r.fail(e.at.get("limit_resources"), "remove it: Slurm enforces the limits of its steps", "limit_resources: false is for the mode direct, this is slurm")
+		r.fail(e.at.get("limit_resources"), "remove it: Slurm enforces the limits of its steps", "limit_resources: false needs the mode direct, but the mode is slurm")
 	}
 	if effective == "direct" && e.EnableCPUBind != nil && *e.EnableCPUBind {
-		r.fail(e.at.get("enable_cpu_bind"), "remove it or use mode: slurm", "enable_cpu_bind: true is for the mode slurm, this is direct")
+		r.fail(e.at.get("enable_cpu_bind"), "remove it or use mode: slurm", "enable_cpu_bind: true needs the mode slurm, but the mode is direct")
 	}
 	if e.SrunMPI == "" {
 		return
@@ -95,7 +95,7 @@ func checkMode(r *report, doc *Document) {
 	case !mpiToken.MatchString(e.SrunMPI):
 		r.fail(at, "use letters, digits, + _ . and -, for example pmix", "%s is not an MPI type of srun", clip(e.SrunMPI))
 	case effective != "direct":
-		r.fail(at, "remove it or use mode: direct", "srun_mpi is for the mode direct, this is %s", effective)
+		r.fail(at, "remove it or use mode: direct", "srun_mpi needs the mode direct, but the mode is %s", effective)
 	case !perNode:
 		r.fail(at, "add start_one_worker_per_node: true to an action, or remove it", "srun_mpi needs an action with start_one_worker_per_node")
 	}
@@ -105,7 +105,7 @@ func checkMode(r *report, doc *Document) {
 func checkWorkerPerNode(r *report, actions []*Action, mode string) {
 	for _, a := range actions {
 		if a.StartOneWorkerPerNode && mode != "direct" {
-			r.fail(a.at.get("start_one_worker_per_node"), "set execution_config.mode to direct", "start_one_worker_per_node needs the mode direct, this is %s", mode)
+			r.fail(a.at.get("start_one_worker_per_node"), "set execution_config.mode to direct", "start_one_worker_per_node needs the mode direct, but the mode is %s", mode)
 		}
 	}
 }
@@ -158,10 +158,10 @@ func readMonitor(r *report, m *ResourceMonitor, off bool) *workflow.ResourceMoni
 		c.ComputeNode = &workflow.NodeMonitorConfig{Enabled: n.Enabled, Granularity: granularity(n.Granularity), CPU: n.CPU == nil || *n.CPU, Memory: n.Memory == nil || *n.Memory}
 	}
 	if m.Jobs != nil && m.at.child("enabled") != nil && m.Enabled != m.Jobs.Enabled {
-		r.warnKey(m.at.get("enabled"), "say it in the jobs block", "enabled has no effect beside a jobs block")
+		r.warnKey(m.at.get("enabled"), "set enabled in the jobs block", "enabled has no effect if there is a jobs block")
 	}
 	if !c.Enabled && (c.Jobs == nil || !c.Jobs.Enabled) && (c.ComputeNode == nil || !c.ComputeNode.Enabled) && m.at.child("enabled") == nil {
-		r.warn(m.at, "add jobs: {enabled: true}, or enabled: false to say that it is meant", "nothing is measured: no block is enabled")
+		r.warn(m.at, "add jobs: {enabled: true}, or enabled: false if this is intended", "nothing is measured: no block is enabled")
 	}
 	return c
 }

@@ -37,7 +37,7 @@ func TestForeignFiles(t *testing.T) {
 				continue
 			}
 			said := errs.Render()
-			if shown != strings.Contains(said, "s3cr3t") || strings.Contains(said, "root") || shown == strings.Contains(said, name+" is no specification") {
+			if shown != strings.Contains(said, "s3cr3t") || strings.Contains(said, "root") || shown == strings.Contains(said, name+" is not a specification") {
 				t.Errorf("%s as %s:\n%s", name, what, said)
 			}
 		}

@@ -35,7 +35,7 @@ func ParseHoldVerdicts(name string, data []byte) ([]HoldVerdict, error) {
 	src := source{name, data}
 	r := newReport(src)
 	if formatOf(name) == KDL {
-		r.failAt(nil, spot{pos{1, 1}, 1}, "write YAML, JSON or JSON5", "verdicts are not read from KDL files")
+		r.failAt(nil, spot{pos{1, 1}, 1}, "write YAML, JSON or JSON5", "verdicts cannot be read from KDL files")
 		return nil, r.err()
 	}
 	_, root := r.tree(name, data, aList)

@@ -82,7 +82,7 @@ func checkIdentifiers(x *nameIndex, files []workflow.FileDefinition, use fileUse
 		case !use.read[i] && files[i].ModTime == nil:
 			x.fail(at, "list it under a job's input_files", "a file with an identifier must be an input")
 		case again:
-			x.fail(at, "identifiers are unique", "the identifier %s is that of the file %s", clip(id), clip(files[first].Name))
+			x.fail(at, "identifiers must be unique", "the identifier %s already belongs to the file %s", clip(id), clip(files[first].Name))
 		}
 		if !again {
 			seen[id] = i

@@ -117,7 +117,7 @@ func (e *jobExpander) prepare(p *jobPlan) {
 	checkWhatRuns(e.report, j)
 	checkPlaceholders(e.report, j.at, columns)
 	if c := j.at.child("undo"); j.Undo == "" && c != nil && c.kind == kindString {
-		e.fail(c, "write a command, or leave it out", "there is nothing to undo with")
+		e.fail(c, "write a command, or leave it out", "the undo command is empty")
 	}
 	for _, key := range []string{"command", "invocation_script", "undo"} {
 		if c := j.at.child(key); c != nil && strings.ContainsRune(c.text, 0) {

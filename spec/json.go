@@ -107,7 +107,7 @@ func (r *jsonReader) space() {
 			r.five("comments")
 			r.comment()
 		case c == '\v' || c == '\f' || c == '\uFEFF' || c == '\u2028' || c == '\u2029' || c > 0x7f && unicode.Is(unicode.Zs, c):
-			r.five("such blanks")
+			r.five("such white space")
 			r.next()
 		default:
 			return
@@ -179,7 +179,7 @@ func (r *jsonReader) object() *node {
 		keyAt := r.at
 		key := r.key()
 		if first := n.child(key); first != nil {
-			r.failAt(keyAt, "", "the key %q is already there in line %d", key, first.keyAt.line)
+			r.failAt(keyAt, "", "duplicate key %q; the first one is in line %d", key, first.keyAt.line)
 		}
 		r.space()
 		if r.peek() != ':' {
@@ -272,7 +272,7 @@ func (r *jsonReader) identifier() string {
 			r.next()
 			c = r.hex(4)
 			if !isIdentStart(c) && (b.Len() == 0 || !isIdentPart(c)) {
-				r.fail("put the key in quotes", "%q cannot stand in a key without quotes", c)
+				r.fail("put the key in quotes", "%q is not allowed in a key without quotes", c)
 			}
 			b.WriteRune(c)
 		case isIdentPart(c):

@@ -109,7 +109,7 @@ func (r *jsonReader) quoted() string {
 		case c < 0:
 			r.failAt(start, "", "a string is not closed")
 		case c == '\n' || c == '\r':
-			r.failAt(start, `write a line break as \n`, "a string is not closed in its line")
+			r.failAt(start, `write a line break as \n`, "a string is not closed on its line")
 		case c < ' ' && r.strict:
 			r.failAt(start, fmt.Sprintf(`write it as \u%04x`, c), "a string contains a control character")
 		case c == '\\':

@@ -10,13 +10,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// kdlReader turns KDL nodes into the tree that the other formats are read into.
-// Which node becomes a list, a map or a value follows from the types of the
-// document, so every key has a place in KDL.
+// kdlReader converts KDL nodes to the tree into which all formats are read. The types of the
+// document determine which node becomes a list, a map or a value, so every key can be written
+// in KDL.
 type kdlReader struct{ errors syntaxErrors }
 
-// readKDL reads a KDL document. If it is well formed, there is a tree even if
-// some of its nodes make no sense and are errors.
+// readKDL reads a KDL document. For a well-formed one it returns a tree even if some of its
+// nodes are invalid, with the errors.
 func readKDL(data []byte) (*node, error) {
 	nodes, err := kdl.Parse(data)
 	if err != nil {
@@ -40,12 +40,12 @@ func (r *kdlReader) fail(at kdl.Pos, hint, format string, args ...any) {
 	r.errors = append(r.errors, &syntaxError{kdlPos(at), fmt.Sprintf(format, args...), hint})
 }
 
-// kdlAliases are names of nodes that existing specifications have for a key.
+// kdlAliases are names of nodes that existing specifications use for a key.
 var kdlAliases = map[reflect.Type]map[string]string{
 	reflect.TypeFor[Job](): {"depends_on_job": "depends_on"},
 }
 
-// fill adds nodes as the keys of a map that will become a struct.
+// fill adds nodes as the keys of a map that is later decoded into a struct.
 func (r *kdlReader) fill(into *node, t reflect.Type, nodes []*kdl.Node) {
 	s := schemaOf(t)
 	for _, c := range nodes {
@@ -59,7 +59,7 @@ func (r *kdlReader) fill(into *node, t reflect.Type, nodes []*kdl.Node) {
 				key, f = plural, s.byKey[plural] // job for an element of jobs
 			}
 		}
-		if f == nil { // the decoder knows what to say about the key
+		if f == nil { // the decoder reports the key
 			r.set(into, key, c, &node{kind: kindNull, at: kdlPos(c.Pos)})
 			continue
 		}
@@ -70,8 +70,8 @@ func (r *kdlReader) fill(into *node, t reflect.Type, nodes []*kdl.Node) {
 	}
 }
 
-// kdlKeys are the names of the nodes that become the fields of a struct: an
-// element of jobs is a job, one of resource_requirements keeps torc's name.
+// kdlKeys returns the names of the nodes for the fields of a struct. An element of jobs is a
+// job; one of resource_requirements keeps the name that it has in torc.
 func kdlKeys(t reflect.Type) []string {
 	s := schemaOf(t)
 	keys := make([]string, len(s.fields))
@@ -88,10 +88,10 @@ func kdlKeys(t reflect.Type) []string {
 	return keys
 }
 
-// set adds an entry that may be there once.
+// set adds an entry that is allowed only once.
 func (r *kdlReader) set(into *node, key string, c *kdl.Node, v *node) {
 	if first := into.child(key); first != nil {
-		r.fail(c.Pos, "", "%s is already there in line %d", c.Name, first.keyAt.line)
+		r.fail(c.Pos, "", "duplicate %s; the first one is in line %d", c.Name, first.keyAt.line)
 		return
 	}
 	v.key, v.keyAt = key, kdlPos(c.Pos)
@@ -143,8 +143,8 @@ func (r *kdlReader) field(into *node, key string, c *kdl.Node, t reflect.Type) {
 	}
 }
 
-// object reads a node whose argument is its name, and whose properties and
-// children are its keys.
+// object reads a node as a map: its argument is the name, its properties and children are the
+// keys.
 func (r *kdlReader) object(c *kdl.Node, t reflect.Type) *node {
 	n := &node{kind: kindMap, at: kdlPos(c.Pos)}
 	for i, v := range c.Args {
@@ -179,13 +179,13 @@ func (r *kdlReader) entries(c *kdl.Node, value func(*kdl.Node) *node) *node {
 	return n
 }
 
-// plain complains about properties and children of a node that has values only.
+// plain reports properties and children of a node that can have only values.
 func (r *kdlReader) plain(c *kdl.Node) {
 	if len(c.Props) > 0 {
-		r.fail(c.Props[0].Pos, "", "%s has no properties", c.Name)
+		r.fail(c.Props[0].Pos, "", "%s cannot have properties", c.Name)
 	}
 	if c.Block {
-		r.fail(c.Pos, "", "%s has no children", c.Name)
+		r.fail(c.Pos, "", "%s cannot have children", c.Name)
 	}
 }
 
@@ -199,7 +199,7 @@ func (r *kdlReader) single(c *kdl.Node) *node {
 		r.fail(c.Pos, "", "%s needs a value", c.Name)
 		return &node{at: kdlPos(c.Pos)}
 	}
-	r.fail(c.Args[1].Pos, "put a text with blanks in quotes", "%s has one value only", c.Name)
+	r.fail(c.Args[1].Pos, "put a text with blanks in quotes", "%s can have only one value", c.Name)
 	return scalarNode(c.Args[0])
 }
 
@@ -239,7 +239,7 @@ func (r *kdlReader) jsonText(c *kdl.Node) *node {
 	return n
 }
 
-// place gives all of a tree the place of the string that it was read from.
+// place sets the place of all nodes of a tree to that of the string from which it was read.
 func (n *node) place(at pos) {
 	n.at, n.keyAt = at, at
 	for _, c := range n.items {
@@ -247,7 +247,7 @@ func (n *node) place(at pos) {
 	}
 }
 
-// free reads a node without knowing what it should be.
+// free reads a node of unknown type.
 func (r *kdlReader) free(c *kdl.Node) *node {
 	switch {
 	case len(c.Args) == 1 && !c.Block && len(c.Props) == 0:
@@ -258,7 +258,7 @@ func (r *kdlReader) free(c *kdl.Node) *node {
 	return r.entries(c, r.free)
 }
 
-// scalarNode is a value of KDL as a node of the tree.
+// scalarNode returns a value of KDL as a node of the tree.
 func scalarNode(v kdl.Value) *node {
 	kinds := map[kdl.Kind]kind{kdl.Bool: kindBool, kdl.Int: kindInt, kdl.Float: kindFloat, kdl.String: kindString}
 	return &node{kind: kinds[v.Kind], at: kdlPos(v.Pos), text: v.Text, plain: v.Bare}

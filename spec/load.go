@@ -117,7 +117,7 @@ func (o *Options) source(path string) (name string, data []byte, err error) {
 		case err != nil:
 			return "", nil, &workflow.Error{Code: workflow.CodeInvalid, Message: fmt.Sprintf("cannot read the specification: %v", err), Err: err}
 		case len(data) > maxFile:
-			return "", nil, workflow.Errorf(workflow.CodeInvalid, "%s has more than %d MiB", path, maxFile>>20)
+			return "", nil, workflow.Errorf(workflow.CodeInvalid, "%s is larger than %d MiB", path, maxFile>>20)
 		}
 		return path, data, nil
 	}
@@ -131,7 +131,7 @@ func (o *Options) source(path string) (name string, data []byte, err error) {
 	case len(data) == 0:
 		return "", nil, workflow.Errorf(workflow.CodeInvalid, "the standard input is empty").WithHint("pipe a specification in, or name a file")
 	case len(data) > maxFile:
-		return "", nil, workflow.Errorf(workflow.CodeInvalid, "the standard input has more than %d MiB", maxFile>>20)
+		return "", nil, workflow.Errorf(workflow.CodeInvalid, "the standard input is larger than %d MiB", maxFile>>20)
 	}
 	return "<stdin>", data, nil
 }
@@ -217,6 +217,6 @@ func (r *report) isForeign(at *node, name string, data []byte, c *report) bool {
 	if len(c.errors) == 0 || someJobs.Match(data) {
 		return false
 	}
-	r.fail(at, "a specification has the key jobs", "%s is no specification", name)
+	r.fail(at, "a specification has the key jobs", "%s is not a specification", name)
 	return true
 }

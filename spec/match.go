@@ -38,7 +38,7 @@ func (x *nameIndex) match(at *node, pattern string) (found []int32, ok bool) {
 	}
 	candidates := x.withPrefix(anchoredPrefix(pattern))
 	if x.comparisons += len(candidates); x.comparisons > maxComparisons {
-		x.fail(at, "let it start with ^ and a fixed text, or name what you mean", "the regexes need more than %d comparisons", maxComparisons)
+		x.fail(at, "start it with ^ and a fixed text, or list the names", "the regexes need more than %d comparisons", maxComparisons)
 		return nil, false
 	}
 	for _, i := range candidates {
@@ -91,12 +91,12 @@ func (x *nameIndex) withPrefix(prefix string) []int32 {
 
 // noMatch reports a regex that matches nothing.
 func (s *selection) noMatch(at *node, pattern string) {
-	hint := "regexes see the names after expansion"
+	hint := "regexes match the names after expansion"
 	if len(s.index.names) > 0 {
 		hint += ", for example " + s.index.names[0]
 	}
 	if open := placeholder.FindString(pattern); open != "" {
-		hint = open + " is no parameter of this item"
+		hint = open + " is not a parameter of this item"
 	}
 	const format = "the regex %s matches no %s"
 	if s.lenient {

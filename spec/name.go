@@ -79,12 +79,12 @@ func (x *nameIndex) add(at *node, name string) {
 	if origin := x.origin(first); origin != at {
 		line := ""
 		if at := origin.get("name").spot().at; at.line > 0 {
-			line = fmt.Sprintf(" in line %d", at.line)
+			line = fmt.Sprintf("; the first one is in line %d", at.line)
 		}
-		x.fail(where, "names are unique; rename one", "the %s %s is already there%s", x.noun, clip(name), line)
+		x.fail(where, "names must be unique; rename one", "duplicate %s %s%s", x.noun, clip(name), line)
 		return
 	}
-	x.fail(where, "put the parameters that differ into the name, for example "+nameHint(at), "the %s %s comes out twice", x.noun, clip(name))
+	x.fail(where, "put the parameters that differ into the name, for example "+nameHint(at), "the parameters give the name of the %s %s twice", x.noun, clip(name))
 }
 
 // nameHint returns a name with all parameters of an item.

@@ -69,7 +69,7 @@ func (b *builder) buildCleanup(f *OnFailure) {
 	}
 	switch {
 	case f.Workflow != "" && f.Jobs != nil:
-		b.failKey(f.at.get("workflow"), "remove one of the two", "on_failure has a workflow and jobs")
+		b.failKey(f.at.get("workflow"), "remove one of the two", "on_failure cannot have both a workflow and jobs")
 	case f.Workflow != "":
 		sub, prefix = b.readCleanup(at, b.opts.besides(b.source.name, f.Workflow)), workflow.CompensationStage+"/"
 	case len(f.Jobs) > 0:
@@ -90,7 +90,7 @@ func (b *builder) buildCleanup(f *OnFailure) {
 // onlyUndos checks an on_failure without jobs, which requires undo commands.
 func onlyUndos(r *report, f *OnFailure, jobs []*Job) {
 	if !slices.ContainsFunc(jobs, func(j *Job) bool { return j.Undo != "" }) {
-		r.fail(f.at, "name a workflow, or write jobs here, or give jobs an undo", "on_failure has nothing to do")
+		r.fail(f.at, "name a workflow, add jobs here, or add undo commands to jobs", "on_failure has nothing to do")
 	}
 }
 
@@ -102,7 +102,7 @@ func (b *builder) readCleanup(at *node, path string) *workflow.Definition {
 		if errors.Is(err, fs.ErrNotExist) {
 			reason = "there is no file " + path
 		}
-		b.fail(at, "name a specification beside this one", "%s", reason)
+		b.fail(at, "the path is relative to the file that contains it", "%s", reason)
 		return nil
 	}
 	opts := b.opts
@@ -139,7 +139,7 @@ func (b *builder) expandCleanup(f *OnFailure) *workflow.Definition {
 	if len(b.errors) == 0 {
 		newWaitGraph(sub.def, sub.parts, sub.plans).checkCycles()
 	}
-	refuseCompensation(b.report, sub.doc, "a compensation", "what cleans up is not undone itself; remove it")
+	refuseCompensation(b.report, sub.doc, "a compensation", "jobs that clean up are not undone; remove it")
 	checkCleanupJobs(b.report, sub.doc.Jobs)
 	b.policies.addAll(f.at.get("jobs"), sub.policies)
 	sub.def.Requirements, sub.def.FailureHandlers, sub.def.SlurmSchedulers = nil, nil, nil
@@ -149,16 +149,16 @@ func (b *builder) expandCleanup(f *OnFailure) *workflow.Definition {
 // checkInCompensation reports what is not allowed, or has no effect, in a specification for
 // on_failure.
 func checkInCompensation(r *report, doc *Document) {
-	refuseCompensation(r, doc, "a compensation", "what cleans up is not undone itself; remove it")
+	refuseCompensation(r, doc, "a compensation", "jobs that clean up are not undone; remove it")
 	checkCleanupJobs(r, doc.Jobs)
 	if e := doc.End; e != nil && e.Job != nil {
-		r.failKey(doc.at.get("end").get("job"), "write a job behind the others", "a compensation has no end job")
+		r.failKey(doc.at.get("end").get("job"), "add a job that depends on the others", "a compensation cannot have an end job")
 	}
 	for _, key := range []string{"actions", "end", "cancel_siblings_on", "notify", "execution_config", "resource_monitor", "slurm_defaults",
 		"use_pending_failed", "enforce_runtime", "dynamic_jobs", "global_max_retries", "max_retries_total", "slurm_schedulers",
 		"failure_categories", "circuit_breakers", "max_failures", "deadline", "classify_timeout", "auto_schedule"} {
 		if c := doc.at.child(key); c != nil && c.kind != kindNull {
-			r.warnKey(c, "write it in the workflow that it cleans up after", "%s has no effect in a compensation", key)
+			r.warnKey(c, "write it in the workflow that is cleaned up", "%s has no effect in a compensation", key)
 		}
 	}
 }
@@ -166,11 +166,11 @@ func checkInCompensation(r *report, doc *Document) {
 // refuseCompensation rejects on_failure and undo where they are not allowed.
 func refuseCompensation(r *report, doc *Document, whose, hint string) {
 	if f := doc.OnFailure; f != nil {
-		r.failKey(f.at, hint, "%s has no on_failure of its own", whose)
+		r.failKey(f.at, hint, "%s cannot have on_failure", whose)
 	}
 	for _, j := range doc.Jobs {
 		if j.Undo != "" {
-			r.failKey(j.at.get("undo"), hint, "a job of %s has no undo", whose)
+			r.failKey(j.at.get("undo"), hint, "a job of %s cannot have undo", whose)
 		}
 	}
 }

@@ -39,9 +39,9 @@ func (p *parts) take(at *node, noun, name string) bool {
 	}
 	line := ""
 	if place := first.spot().at; place.line > 0 {
-		line = fmt.Sprintf(" in line %d", place.line)
+		line = fmt.Sprintf("; the first one is in line %d", place.line)
 	}
-	p.fail(at, "names are unique, with what is put in front of them; rename one of the two", "this makes the %s %s, which is already there%s", noun, clip(name), line)
+	p.fail(at, "names must be unique, including the prefix of the file; rename one of the two", "this adds a duplicate %s %s%s", noun, clip(name), line)
 	return false
 }
 

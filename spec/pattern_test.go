@@ -33,7 +33,7 @@ func TestPatternsOfRules(t *testing.T) {
 		_, err := Parse("w.yaml", []byte("name: w\n"+tc.text), opts)
 		want := tc.want
 		if want != "" {
-			want += fmt.Sprintf("more than %d different patterns of stderr in retry rules are too many (join some by |, or look for failure_categories)", failure.MaxStderrPatterns)
+			want += fmt.Sprintf("the retry rules have more than %d different stderr patterns (combine some with |, or use failure_categories)", failure.MaxStderrPatterns)
 		}
 		if got := fmt.Sprint(err); (err == nil) != (want == "") || err != nil && got != want {
 			t.Errorf("%s: %v, want %s", tc.name, err, want)

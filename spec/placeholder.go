@@ -37,7 +37,7 @@ func checkWords(r *report, n *node, columns []string) {
 			continue
 		}
 		if near := workflow.Misspelt(m[2], columns); near != "" {
-			r.failIn(n, m[0], "did you mean {"+near+"}? A text with braces of its own can come from a file, or be written as { "+m[2]+" }",
+			r.failIn(n, m[0], "did you mean {"+near+"}? To keep the braces, write { "+m[2]+" } or read the text from a file",
 				"there is no parameter %s here", m[0])
 		}
 	}

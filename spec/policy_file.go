@@ -54,8 +54,8 @@ func (d *policyDecoder) noteDefaultAction(root *node, f *PolicyFile) {
 	if at == nil {
 		at = root
 	}
-	d.warn(at, "write a rule with `when: {cause: [walltime, preempted]}` if they are to be treated in another way",
-		"the default action, %s, is not about attempts that are ended by Ctrl-C, by --time-limit, at the end of an allocation or by our own scancel: they are repeated", f.Policy.DefaultAction)
+	d.warn(at, "to treat them differently, write a rule with `when: {cause: [walltime, preempted]}`",
+		"the default action %s does not apply to attempts that are ended by Ctrl-C, by --time-limit, at the end of an allocation or when the daemon cancels one: these are repeated", f.Policy.DefaultAction)
 }
 
 // LoadPolicies reads one retry policy or a list of them, as LoadPolicy does.
@@ -108,7 +108,7 @@ func policyTree(name string, data []byte) (*report, *node) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	r := newReport(source{name, data})
 	if formatOf(name) == KDL {
-		r.failAt(nil, spot{pos{1, 1}, 1}, "write YAML, JSON or JSON5", "retry policies are not read from KDL files; specifications in KDL can have them inline")
+		r.failAt(nil, spot{pos{1, 1}, 1}, "write YAML, JSON or JSON5", "retry policies cannot be read from KDL files; specifications in KDL can contain them")
 		return r, nil
 	}
 	_, root := r.tree(name, data, "write keys such as name and rules")

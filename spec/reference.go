@@ -58,7 +58,7 @@ func (r *referrer) checkReplaced(p *jobPlan, k int, named []int32) {
 	}
 	for _, i := range s.listed {
 		if !slices.Contains(named, i) {
-			r.warn(s.nameAt, "name all of them in the command, or none", "has no effect for %s: what the command names replaces the list", clip(s.index.names[i]))
+			r.warn(s.nameAt, "name all of them in the command, or none", "this has no effect for %s: the references in the command replace the list", clip(s.index.names[i]))
 			return
 		}
 	}
@@ -126,6 +126,6 @@ func (r *referrer) reference(n *node, whole string, k int, name string, lists *[
 		*list = append(*list, i)
 		return string(data)
 	}
-	r.warn(n, "give the record data, or list it under "+[]string{"input_user_data", "output_user_data"}[k-2], "%s stays as it stands: the record has no data", clip(whole))
+	r.warn(n, "give the record data, or list it under "+[]string{"input_user_data", "output_user_data"}[k-2], "%s is not replaced: the record has no data", clip(whole))
 	return whole
 }

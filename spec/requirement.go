@@ -23,7 +23,7 @@ func readRequirements(x *names, items []*ResourceRequirements) []workflow.Resour
 	for _, r := range items {
 		x.add(len(all), r.at, r.Name)
 		if r.Name == workflow.DefaultRequirements {
-			x.fail(r.at.get("name"), "choose another name", "every workflow has requirements named %s already", r.Name)
+			x.fail(r.at.get("name"), "choose another name", "the name %s is reserved for the default requirements", r.Name)
 		}
 		d := workflow.ResourceRequirements{Name: r.Name, NumCPUs: r.NumCPUs, NumGPUs: r.NumGPUs, NumNodes: 1, Memory: r.Memory, Runtime: defaultRuntime}
 		if r.NumNodes != nil {

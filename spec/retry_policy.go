@@ -102,7 +102,7 @@ func (s *policies) addPattern(at *node, pattern string) {
 		return
 	}
 	if s.patterns[pattern] = true; len(s.patterns) == failure.MaxStderrPatterns+1 {
-		s.fail(at, "join some by |, or look for failure_categories", "more than %d different patterns of stderr in retry rules are too many", failure.MaxStderrPatterns)
+		s.fail(at, "combine some with |, or use failure_categories", "the retry rules have more than %d different stderr patterns", failure.MaxStderrPatterns)
 	}
 }
 

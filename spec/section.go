@@ -29,7 +29,7 @@ func (x *names) add(next int, at *node, name string) {
 			x.fail(where, "write one between the quotes", "a %s needs a name", x.noun)
 		}
 	case x.first[name] != nil:
-		x.fail(where, "names are unique; rename one", "the %s %s is already there", x.noun, clip(name))
+		x.fail(where, "names must be unique; rename one", "duplicate %s %s", x.noun, clip(name))
 	default:
 		x.failDomain(where, workflow.CheckName(strings.ReplaceAll(x.noun, "_", " "), name))
 		x.known = append(x.known, name)

@@ -116,7 +116,7 @@ func (x *nameIndex) unknown(n *node, part, name string) {
 		hint = fmt.Sprintf("there is %s; to select a whole family use a regex such as ^%s_", candidates[family], regexp.QuoteMeta(name))
 	}
 	if open := placeholder.FindString(name); open != "" {
-		hint = open + " is no parameter of this item; to select a whole family use a regex"
+		hint = open + " is not a parameter of this item; to select a whole family use a regex"
 	}
 	x.failIn(n, part, hint, format, x.noun, clip(name))
 }

@@ -48,7 +48,7 @@ func combine(columns []string, axes []*axis, zip bool) (*sweep, error) {
 		s.count = axes[0].len()
 		for k, a := range axes {
 			if a.len() != s.count {
-				return nil, bad("zip needs as many values in each parameter; product combines all with all",
+				return nil, bad("zip needs the same number of values for each parameter; product combines all values",
 					"zip of %s (%d values) and %s (%d values)", columns[0], s.count, columns[k], a.len())
 			}
 		}
@@ -101,7 +101,7 @@ func (d *decoder) listItems(n *node) []Value {
 				items = append(items, StringValue(c.text))
 				continue
 			}
-			d.warn(c, "write the pieces as elements of their own, or use a table", "%s becomes %d values: lists are split at commas", clip(c.text), len(pieces))
+			d.warn(c, "write the parts as separate elements, or use a table", "%s becomes %d values: lists are split at commas", clip(c.text), len(pieces))
 			for _, p := range pieces {
 				items = append(items, StringValue(p.String()))
 			}
@@ -203,7 +203,7 @@ func (w *sweeper) sweepOf(at *node, s *Sweep) *sweep {
 		return nil
 	}
 	if result.count == 0 {
-		w.warn(at.get("parameters"), "give each parameter a value, or remove the item", "has no instances: a parameter has no values")
+		w.warn(at.get("parameters"), "give each parameter a value, or remove the item", "this has no instances: a parameter has no values")
 	}
 	w.count(at, result.count)
 	return result
@@ -215,7 +215,7 @@ func (w *sweeper) axisSweep(at *node, s *Sweep, ps Parameters) *sweep {
 		if near := workflow.Nearest(s.ParameterMode, []string{"product", "zip"}); near != "" {
 			hint = "did you mean " + near + "?"
 		}
-		w.warn(at.get("parameter_mode"), hint, "%s counts as product", clip(s.ParameterMode))
+		w.warn(at.get("parameter_mode"), hint, "%s is treated as product", clip(s.ParameterMode))
 	}
 	var columns []string
 	var axes []*axis
@@ -278,7 +278,7 @@ func (w *sweeper) sharedParameters(at *node, names []string) Parameters {
 			if near := workflow.Nearest(name, known); near != "" {
 				hint = "did you mean " + near + "?"
 			}
-			w.warn(at.get("use_parameters").item(i), hint, "unknown parameter %s is left out", clip(name))
+			w.warn(at.get("use_parameters").item(i), hint, "unknown parameter %s is ignored", clip(name))
 		case !slices.Contains(names[:i], name):
 			picked = append(picked, w.parameters[k])
 		}

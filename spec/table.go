@@ -25,7 +25,7 @@ func readTable(path string, read func(string) ([]byte, error)) (*table, error) {
 		".csv": readCSV, ".json": readJSONTable, ".jsonl": readJSONLines, ".ndjson": readJSONLines,
 	}[strings.ToLower(filepath.Ext(path))]
 	if parse == nil {
-		return nil, bad(tableHint, "%s: unknown kind of table", path)
+		return nil, bad(tableHint, "%s: unknown table format", path)
 	}
 	data, err := read(path)
 	if err != nil {
@@ -135,8 +135,8 @@ func readJSONLines(data []byte) (*table, error) {
 	return t, nil
 }
 
-// object adds an object as a row. The first one names the columns; the others
-// need the same keys, in any order.
+// object adds an object as a row. The keys of the first one are the columns; the others must
+// have the same keys, in any order.
 func (t *table) object(n *node) error {
 	if n.kind != kindMap {
 		return fmt.Errorf("expected an object, found %s", n.kind.article())
@@ -167,8 +167,8 @@ func (t *table) object(n *node) error {
 	return t.addRow(row)
 }
 
-// value is a node of a table as a value: numbers stay numbers, all but strings
-// become their JSON text.
+// value returns a node of a table as a value. Strings and numbers stay what they are; anything
+// else becomes its JSON text.
 func (n *node) value() Value {
 	switch n.kind {
 	case kindString:

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// template is a text with placeholders {name} and {name:format} for the
-// columns of a sweep, cut up once and filled in for each instance.
+// template is a text with placeholders {name} and {name:format} for the columns of a sweep. It is
+// parsed once and filled in for each instance.
 type template struct {
 	text     string // the whole, if there are no placeholders
 	segments []segment
-	quoted   bool // the text is JSON, placeholders stand inside its strings
+	quoted   bool // the text is JSON, with placeholders inside its strings
 }
 
 // segment is a literal text followed by a placeholder; a column of -1 is none.
@@ -27,10 +27,10 @@ type format struct {
 	width int  // digits
 }
 
-// maxFormat bounds widths and digits; more is a typing error.
+// maxFormat limits widths and digits; more is a typing error.
 const maxFormat = 100
 
-// parseFormat reads 0Nd and .Nf; everything else shows the plain value.
+// parseFormat parses 0Nd and .Nf; everything else means the plain value.
 func parseFormat(text string) format {
 	if len(text) < 3 {
 		return format{}
@@ -48,8 +48,8 @@ func parseFormat(text string) format {
 	return format{}
 }
 
-// parseTemplate cuts a text at the placeholders of the given columns. Braces
-// around anything else are text.
+// parseTemplate splits a text at the placeholders of the given columns. Braces around anything
+// else are text.
 func parseTemplate(text string, columns []string) template {
 	t := template{text: text}
 	start := 0
@@ -77,8 +77,8 @@ func parseTemplate(text string, columns []string) template {
 	return t
 }
 
-// parseJSONTemplate makes a template of a JSON value: placeholders are those in
-// its strings, not in keys.
+// parseJSONTemplate returns a template for a JSON value, with placeholders in its strings but
+// not in keys.
 func parseJSONTemplate(n *node, columns []string) template {
 	t := template{quoted: true}
 	var literal []byte
@@ -131,7 +131,7 @@ func parseJSONTemplate(n *node, columns []string) template {
 // constant reports whether all instances are the same.
 func (t *template) constant() bool { return t.segments == nil }
 
-// fill appends the text with the values of a row.
+// fill appends the text with the values of a row to b.
 func (t *template) fill(b []byte, row []Value) []byte {
 	if t.constant() {
 		return append(b, t.text...)
@@ -157,7 +157,7 @@ func (t *template) fill(b []byte, row []Value) []byte {
 	return b
 }
 
-// appendPadded writes i with leading zeros; a sign counts for the width.
+// appendPadded appends i with leading zeros; a sign counts as part of the width.
 func appendPadded(b []byte, i int64, width int) []byte {
 	var digits [20]byte
 	text := strconv.AppendInt(digits[:0], i, 10)
@@ -171,7 +171,7 @@ func appendPadded(b []byte, i int64, width int) []byte {
 	return append(b, text...)
 }
 
-// textArena makes many small strings with few allocations: they share blocks.
+// textArena stores many small strings in few allocations: they share blocks.
 type textArena struct {
 	block   strings.Builder
 	scratch []byte

@@ -31,9 +31,9 @@ type Summary struct {
 	SchedulerNames            []string `json:"scheduler_names"`
 }
 
-// Validate checks a specification as Load does, but reports what is wrong as
-// data. A warning that needs confirmation counts as an error. The error is
-// about a file that cannot be read at all.
+// Validate checks a specification like Load, but returns its errors as data. A warning that needs
+// confirmation counts as an error. Validate itself returns an error only if the file cannot be
+// read.
 func Validate(path string, opts Options) (*Validation, error) {
 	opts = opts.withDefaults()
 	name, data, err := opts.source(path)
@@ -61,7 +61,7 @@ func Validate(path string, opts Options) (*Validation, error) {
 	return v, nil
 }
 
-// summary counts what has been built, also of a specification with errors.
+// summary counts the parts of the definition, also if the specification has errors.
 func (b *builder) summary() Summary {
 	s := Summary{
 		WorkflowName: b.doc.Name, JobCount: len(b.def.Jobs), MainJobCount: len(b.parts.jobs.names), JobCountBeforeExpansion: len(b.doc.Jobs),

@@ -33,7 +33,7 @@ func FloatValue(f float64) Value { return Value{kind: floatValue, f: f} }
 // StringValue returns a string value.
 func StringValue(s string) Value { return Value{kind: stringValue, s: s} }
 
-// inferValue reads a text as an integer, else a float, else as it stands.
+// inferValue returns a text as an integer, or else as a float, or else as a string.
 func inferValue(text string) Value {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return IntValue(i)
@@ -44,8 +44,8 @@ func inferValue(text string) Value {
 	return StringValue(text)
 }
 
-// parseFloat reads a decimal float, infinite and NaN included; hexadecimal
-// floats and digits grouped by underscores are texts.
+// parseFloat parses a decimal float, including infinity and NaN. Hexadecimal floats and digits
+// grouped by underscores are strings.
 func parseFloat(text string) (float64, bool) {
 	if strings.ContainsAny(text, "_xXpP") {
 		return 0, false
@@ -54,8 +54,8 @@ func parseFloat(text string) (float64, bool) {
 	return f, err == nil
 }
 
-// String is the value as a template without format shows it: floats in the
-// shortest form that is exact, never with an exponent.
+// String returns the value as a placeholder without format shows it: floats in the shortest
+// exact form, never with an exponent.
 func (v Value) String() string { return string(v.append(nil)) }
 
 func (v Value) append(b []byte) []byte {
@@ -76,7 +76,7 @@ func (v Value) append(b []byte) []byte {
 	return strconv.AppendFloat(b, v.f, 'f', -1, 64)
 }
 
-// json writes the value as JSON; what JSON has no number for is a string.
+// json returns the value as JSON; infinity and NaN are strings.
 func (v Value) json() []byte {
 	switch {
 	case v.kind == intValue:
@@ -87,11 +87,11 @@ func (v Value) json() []byte {
 	return jsonString(v.String())
 }
 
-// maxInstances is how many instances one specification may expand to. More
-// would not be a workflow but a typing error.
+// maxInstances is the maximum number of instances of a specification. More are probably a typing
+// error.
 const maxInstances = 10_000_000
 
-// axis is the values of one parameter. Integer ranges are not spelt out.
+// axis has the values of one parameter. Integer ranges are not stored as lists.
 type axis struct {
 	values      []Value
 	start, step int64
@@ -112,7 +112,7 @@ func (a *axis) value(i int) Value {
 	return IntValue(a.start + int64(i)*a.step)
 }
 
-// badValue says why the text of a parameter makes no sense.
+// badValue is the error of a parameter with an invalid text.
 type badValue struct{ message, hint string }
 
 func (e *badValue) Error() string { return e.message }
@@ -121,7 +121,7 @@ func bad(hint, format string, args ...any) error {
 	return &badValue{fmt.Sprintf(format, args...), hint}
 }
 
-// parseAxis reads the text of a parameter: a range, a list, @file or a value.
+// parseAxis parses the text of a parameter: a range, a list, @file or a value.
 func parseAxis(text string, read func(path string) ([]byte, error)) (*axis, error) {
 	t := strings.TrimSpace(text)
 	if inner, ok := strings.CutPrefix(t, "{"); ok && strings.HasSuffix(inner, "}") && !strings.Contains(t, ",") {
@@ -138,7 +138,7 @@ func parseAxis(text string, read func(path string) ([]byte, error)) (*axis, erro
 	return &axis{values: []Value{inferValue(t)}}, nil
 }
 
-// parseList reads the inside of a list: no nesting, no escapes.
+// parseList parses the inside of a list, without nesting and escapes.
 func parseList(inner string) *axis {
 	a := &axis{values: []Value{}}
 	if strings.TrimSpace(inner) == "" {
@@ -155,7 +155,7 @@ func parseList(inner string) *axis {
 	return a
 }
 
-// unquote takes the quotes off a list element.
+// unquote removes the quotes of a list element.
 func unquote(s string) string {
 	return strings.Trim(s, `"'`)
 }
@@ -182,9 +182,9 @@ func parseFileList(path string, read func(string) ([]byte, error)) (*axis, error
 	return a, nil
 }
 
-const rangeHint = "write start:end or start:end:step, for example 1:100 or 0.0:1.0:0.1; a text with a colon goes into a list: ['a:b']"
+const rangeHint = "write start:end or start:end:step, for example 1:100 or 0.0:1.0:0.1; write a text with a colon as a list: ['a:b']"
 
-// parseRange reads start:end or start:end:step; the end is part of the range.
+// parseRange parses start:end or start:end:step; the end is part of the range.
 func parseRange(text string) (*axis, error) {
 	parts := strings.Split(text, ":")
 	if len(parts) > 3 {
@@ -238,8 +238,8 @@ func intRange(start, end, step int64) (*axis, error) {
 	return &axis{start: start, step: step, count: int(distance/stride) + 1}, nil
 }
 
-// floatRange multiplies the step and rounds to the decimals with which start and
-// step are written, so that 0.1:1.0:0.1 has 0.9 and not 0.8999999999999999.
+// floatRange multiplies the step and rounds to the number of decimals of start and step, so that
+// 0.1:1.0:0.1 contains 0.9 and not 0.8999999999999999.
 func floatRange(start, end, step float64) (*axis, error) {
 	for _, v := range []float64{start, end, step} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -249,7 +249,7 @@ func floatRange(start, end, step float64) (*axis, error) {
 	if step == 0 {
 		return nil, bad("use a step such as 0.1", "the step of a range cannot be 0")
 	}
-	// The end is part of the range, also where it cannot be met exactly.
+	// The end is part of the range, even if rounding errors miss it.
 	tolerance := min(1e-10, math.Abs(step)/1000)
 	last := math.Floor((end-start)/step + tolerance/math.Abs(step))
 	switch {
@@ -266,13 +266,13 @@ func floatRange(start, end, step float64) (*axis, error) {
 	return a, nil
 }
 
-// decimals is the number of digits after the point in the shortest text of v.
+// decimals returns the number of digits after the point in the shortest text of v.
 func decimals(v float64) int {
 	_, fraction, _ := strings.Cut(strconv.FormatFloat(v, 'f', -1, 64), ".")
 	return len(fraction)
 }
 
-// roundTo returns the float nearest to v with so many digits after the point.
+// roundTo returns the float nearest to v with a number of digits after the point.
 func roundTo(v float64, digits int) float64 {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'f', digits, 64), 64)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// variables replaces the constants of a document in all its strings, before
-// anything else looks at them.
+// variables replaces the constants of a document in all its strings, before anything else reads
+// them.
 type variables struct {
 	*report
 	values map[string]string
@@ -22,8 +22,8 @@ type variables struct {
 // dollarTemplate also finds ${name}, which belongs to the shell.
 var dollarTemplate = regexp.MustCompile(`(\$?)\{([A-Za-z_][A-Za-z0-9_]*)(:[^{}]*)?\}`)
 
-// substituteVariables replaces the variables of a document in its tree. What is
-// given stands for the values that the document has for its variables.
+// substituteVariables replaces the variables of a document in its tree. The given values
+// override those of the document.
 func substituteVariables(r *report, root *node, read func(string) ([]byte, error), given map[string]string) {
 	block := root.child("variables")
 	if block == nil || block.kind == kindNull {
@@ -31,7 +31,7 @@ func substituteVariables(r *report, root *node, read func(string) ([]byte, error
 	}
 	v := &variables{report: r, values: map[string]string{}, others: map[string]bool{}, read: read}
 	if block.kind != kindMap {
-		return // the decoder says so
+		return // the decoder reports it
 	}
 	for _, c := range block.items {
 		v.add(c)
@@ -57,10 +57,10 @@ func substituteVariables(r *report, root *node, read func(string) ([]byte, error
 	}
 }
 
-// add checks and notes a variable.
+// add checks and records a variable.
 func (v *variables) add(c *node) {
 	if c.kind != kindString {
-		return // the decoder says so
+		return // the decoder reports it
 	}
 	if !isIdentifier(c.key) {
 		v.failKey(c, "use letters, digits and _, not starting with a digit", "%s is not a name for a variable", clip(c.key))
@@ -73,8 +73,7 @@ func (v *variables) add(c *node) {
 	v.values[c.key] = c.text
 }
 
-// items are the maps that may have parameters: the document, its jobs, files
-// and user data.
+// items returns the maps that may have parameters: the document, its jobs, files and user data.
 func (v *variables) items(root *node) []*node {
 	items := []*node{root}
 	for _, key := range []string{"jobs", "files", "user_data"} {
@@ -85,8 +84,8 @@ func (v *variables) items(root *node) []*node {
 	return items
 }
 
-// paths replaces variables in the paths of tables, whose columns are needed
-// before all others can be replaced.
+// paths replaces variables in the paths of tables. The columns of the tables are needed before
+// the other strings are replaced.
 func (v *variables) paths(root *node) {
 	for _, item := range v.items(root) {
 		if c := item.child("parameters_file"); c != nil && c.kind == kindString {
@@ -95,8 +94,8 @@ func (v *variables) paths(root *node) {
 	}
 }
 
-// collect notes the names of all parameters and table columns. A table that
-// cannot be read is reported when it is used.
+// collect records the names of all parameters and table columns. A table that cannot be read is
+// reported when it is used.
 func (v *variables) collect(root *node) {
 	tables := map[string]bool{}
 	for _, item := range v.items(root) {
@@ -118,8 +117,7 @@ func (v *variables) collect(root *node) {
 	}
 }
 
-// walk replaces variables in all strings below n and reports names that
-// nothing stands for.
+// walk replaces variables in all strings below n and reports undefined names.
 func (v *variables) walk(n *node) {
 	if n.key == "use_parameters" && n.parent.kind == kindMap {
 		return
@@ -135,7 +133,7 @@ func (v *variables) walk(n *node) {
 		if _, ok := v.values[name]; ok || m[1] != "" || v.others[name] {
 			continue
 		}
-		hint := "with variables in a file each {name} must be a variable, a parameter or a column of a table"
+		hint := "in a file with variables, each {name} must be a variable, a parameter or a column of a table"
 		if near := workflow.Nearest(name, v.known); near != "" {
 			hint = "did you mean {" + near + "}?"
 		}
@@ -144,7 +142,7 @@ func (v *variables) walk(n *node) {
 	n.text = v.replace(n.text)
 }
 
-// replace puts in the values of variables; what the shell sees is left alone.
+// replace returns a text with the values of variables. ${name} is left to the shell.
 func (v *variables) replace(text string) string {
 	return dollarTemplate.ReplaceAllStringFunc(text, func(m string) string {
 		name, _, _ := strings.Cut(strings.Trim(m, "{}"), ":")

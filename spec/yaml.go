@@ -10,13 +10,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxAliased bounds how many nodes the aliases of a YAML file may stand for,
-// so that a few lines cannot unfold to gigabytes.
+// maxAliased limits the number of nodes to which the aliases of a YAML file may expand, so that
+// a few lines cannot become gigabytes.
 const maxAliased = 1_000_000
 
-// yamlReader turns the nodes of the YAML library into ours. That library is
-// fast and knows the grammar of libyaml, as the readers of existing
-// specifications do; what is wrong with a text another one explains better.
+// yamlReader converts the nodes of the YAML library to ours. That library is fast and has the
+// grammar of libyaml, like the readers of existing specifications. For syntax errors, another
+// library has better messages.
 type yamlReader struct {
 	lines   yamlLines
 	open    []*yaml.Node // anchored values that are being read
@@ -25,7 +25,7 @@ type yamlReader struct {
 	depth   int
 }
 
-// readYAML reads the one document of a YAML file.
+// readYAML reads the only document of a YAML file.
 func readYAML(data []byte) (n *node, err error) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
@@ -54,7 +54,7 @@ func readYAML(data []byte) (n *node, err error) {
 	return r.value(first.Content[0]), nil
 }
 
-// place is where a node starts.
+// place returns where a node starts.
 func (r *yamlReader) place(v *yaml.Node) pos {
 	return r.lines.place(v.Line, v.Column)
 }
@@ -70,7 +70,7 @@ func (r *yamlReader) value(v *yaml.Node) *node {
 	defer func() { r.depth-- }()
 	if r.inAlias > 0 {
 		if r.aliased++; r.aliased > maxAliased {
-			r.fail(v, "", "the aliases of this file stand for more than %d values", maxAliased)
+			r.fail(v, "", "the aliases of this file expand to more than %d values", maxAliased)
 		}
 	}
 	if v.Anchor != "" {
@@ -98,14 +98,14 @@ func (r *yamlReader) value(v *yaml.Node) *node {
 
 func (r *yamlReader) alias(v *yaml.Node) *node {
 	if slices.Contains(r.open, v.Alias) {
-		r.fail(v, "", "the alias *%s stands inside its own value", v.Value)
+		r.fail(v, "", "the alias *%s is inside its own value", v.Value)
 	}
 	r.inAlias++
 	defer func() { r.inAlias-- }()
 	return r.value(v.Alias)
 }
 
-// checkTag applies a tag that was written down, such as !!str.
+// checkTag applies an explicit tag, such as !!str.
 func (r *yamlReader) checkTag(n *node, v *yaml.Node) {
 	if v.Style&yaml.TaggedStyle == 0 {
 		return
@@ -132,20 +132,20 @@ func (r *yamlReader) entries(n *node, content []*yaml.Node) {
 		}
 		key, keyAt := r.key(k), r.place(k)
 		if first := n.child(key); first != nil {
-			panic(&syntaxError{keyAt, fmt.Sprintf("the key %q is already there in line %d", key, first.keyAt.line), ""})
+			panic(&syntaxError{keyAt, fmt.Sprintf("duplicate key %q; the first one is in line %d", key, first.keyAt.line), ""})
 		}
 		c := r.value(v)
 		c.key, c.keyAt = key, keyAt
 		n.add(c)
 	}
-	for _, c := range merged { // what is written wins over what is merged
+	for _, c := range merged { // explicit keys take precedence over merged ones
 		if n.child(c.key) == nil {
 			n.add(c)
 		}
 	}
 }
 
-// merged returns the entries that the merge key << brings.
+// merged returns the entries that the merge key << adds.
 func (r *yamlReader) merged(v *yaml.Node) []*node {
 	n := r.value(v)
 	maps := []*node{n}
@@ -155,7 +155,7 @@ func (r *yamlReader) merged(v *yaml.Node) []*node {
 	var all []*node
 	for _, m := range maps {
 		if m.kind != kindMap {
-			r.fail(v, "", "<< takes a map or a list of maps")
+			r.fail(v, "", "<< needs a map or a list of maps")
 		}
 		all = append(all, m.items...)
 	}
@@ -172,6 +172,6 @@ func (r *yamlReader) key(k *yaml.Node) string {
 	case n.kind < kindString:
 		return n.text
 	}
-	r.fail(k, "", "a key is a string, not %s", n.kind.article())
+	r.fail(k, "", "a key must be a string, not %s", n.kind.article())
 	return ""
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// explainYAML says what is wrong with a text that is not YAML, and where. The
+// explainYAML returns the error of a text that is not YAML, with its place if possible. The
 // reader's own error has no column and often no line.
 func explainYAML(data []byte, err error) error {
 	own, exact := ownYAMLError(data, err)
@@ -31,8 +31,7 @@ var (
 	unknownAnchor = regexp.MustCompile(`unknown anchor '(.*)' referenced`)
 )
 
-// ownYAMLError makes the most of the reader's error; exact says that the place
-// is known.
+// ownYAMLError converts the reader's error; exact says that its place is known.
 func ownYAMLError(data []byte, err error) (e *syntaxError, exact bool) {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	e = &syntaxError{pos{1, 1}, "YAML: " + errorLine.ReplaceAllString(text, ""), ""}
@@ -57,8 +56,7 @@ func ownYAMLError(data []byte, err error) (e *syntaxError, exact bool) {
 	return e, exact
 }
 
-// find returns the first place of a text whose rest has a property, the start
-// if there is none.
+// find returns the first place of a text whose rest has a property; the start if there is none.
 func find(data []byte, is func(rest string) bool) pos {
 	at := pos{1, 1}
 	for rest := string(data); rest != ""; {
@@ -74,9 +72,8 @@ func find(data []byte, is func(rest string) bool) pos {
 	return pos{1, 1}
 }
 
-// goccyError is what the other library says about the text; nil if it finds
-// nothing wrong with it. Files come from anywhere and its parser has no bounds
-// of its own, so its mistakes must not end the process.
+// goccyError returns the error of the other library for a text; nil if it finds none. Files come
+// from anywhere and its parser has no limits, so a panic in it must not end the process.
 func goccyError(data []byte) (explained error) {
 	defer func() {
 		if recover() != nil {
@@ -122,17 +119,17 @@ func tooDeep(tokens token.Tokens) *token.Token {
 	return nil
 }
 
-// yamlSyntax adds a hint to the commonest mistakes.
+// yamlSyntax returns an error with a hint for the most common mistakes.
 func yamlSyntax(t *token.Token, message string) *syntaxError {
 	first, _, _ := strings.Cut(message, "\n")
 	e := &syntaxError{tokenPlace(t), "YAML: " + strings.ReplaceAll(first, "\t", `\t`), ""}
 	switch {
 	case strings.Contains(message, "mapping value is not allowed"):
-		e.hint = "a text that contains ': ' needs quotes; otherwise look at the indentation"
+		e.hint = "a text that contains ': ' needs quotes; otherwise check the indentation"
 	case strings.Contains(message, "\t"):
-		e.hint = "YAML is indented by blanks, not by tabs"
+		e.hint = "YAML is indented with spaces, not with tabs"
 	case strings.Contains(message, "not allowed in this context"):
-		e.hint = "look at the indentation of this line and the one before"
+		e.hint = "check the indentation of this line and of the one before"
 	}
 	return e
 }

@@ -2,10 +2,9 @@ package spec
 
 import "bytes"
 
-// yamlLines says where the lines that the YAML library counts start. YAML
-// also ends lines at U+0085, U+2028, U+2029 and at a carriage return alone,
-// which editors and our messages count as characters of the line. Nil stands
-// for a text without them.
+// yamlLines has the starts of the lines as the YAML library counts them. YAML also ends lines at
+// U+0085, U+2028, U+2029 and at a single carriage return, which editors and our messages count as
+// characters of the line. Nil stands for a text without them.
 type yamlLines []pos
 
 func newYAMLLines(data []byte) yamlLines {
@@ -28,7 +27,7 @@ func newYAMLLines(data []byte) yamlLines {
 	return lines
 }
 
-// place turns a place as the library has it into ours.
+// place converts a place of the library to ours.
 func (l yamlLines) place(line, column int) pos {
 	line, column = max(1, line), max(1, column)
 	if line > len(l) {

@@ -15,8 +15,8 @@ func isPlain(v *yaml.Node) bool {
 	return v.Kind == yaml.ScalarNode && v.Style&marked == 0
 }
 
-// scalar resolves a scalar by the core schema of YAML 1.2. The library's own
-// reading differs in places (yes, 1_000, 010, 12:30), so its text is taken.
+// scalar resolves a scalar by the core schema of YAML 1.2. The library resolves some texts
+// differently (yes, 1_000, 010, 12:30), so only its text is used.
 func scalar(n *node, v *yaml.Node) {
 	if v.Style&^yaml.TaggedStyle != 0 {
 		n.kind, n.text = kindString, v.Value

@@ -1,6 +1,6 @@
-// Package kdl reads KDL 2 documents with the place of every node and value. It
-// also takes what documents written for KDL 1 commonly have: raw strings such
-// as r#"..."#, and true, false and null without a #.
+// Package kdl reads KDL 2 documents with the place of every node and value. It also accepts what
+// documents for KDL 1 commonly have: raw strings such as r#"..."#, and true, false and null
+// without a #.
 package kdl
 
 import "fmt"
@@ -15,11 +15,11 @@ type Node struct {
 	Args     []Value
 	Props    []Prop
 	Children []*Node
-	Block    bool // there are braces, though perhaps nothing in them
+	Block    bool // there are braces, which may be empty
 }
 
-// Prop is a property of a node. Of properties with one name the last counts;
-// all are kept.
+// Prop is a property of a node. Of properties with the same name the last one applies, but all
+// are kept.
 type Prop struct {
 	Name  string
 	Pos   Pos
@@ -48,14 +48,14 @@ type Value struct {
 	Pos  Pos
 }
 
-// Error says what is wrong with a document.
+// Error is an error in a document.
 type Error struct {
 	Pos     Pos
 	Message string
-	Hint    string // what would be right; may be empty
+	Hint    string // how to correct it; may be empty
 }
 
-// Error returns place and message.
+// Error returns the place and the message.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%d:%d: %s", e.Pos.Line, e.Pos.Col, e.Message)
 }

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds the nesting of nodes and of comments.
+// maxDepth limits the nesting of nodes and of comments.
 const maxDepth = 200
 
-// parser reads a text; an error is thrown as *Error and caught by Parse.
+// parser reads a text. It panics with an *Error, which Parse recovers.
 type parser struct {
 	text  string
 	off   int
@@ -17,7 +17,7 @@ type parser struct {
 	depth int
 }
 
-// Parse reads a document. An error is an *Error.
+// Parse returns the nodes of a document, or an *Error.
 func Parse(data []byte) (nodes []*Node, err error) {
 	p := &parser{text: strings.TrimPrefix(string(data), "\uFEFF"), pos: Pos{1, 1}}
 	defer func() {
@@ -74,14 +74,14 @@ func (p *parser) next() rune {
 
 func (p *parser) has(prefix string) bool { return strings.HasPrefix(p.text[p.off:], prefix) }
 
-// skip takes so many characters.
+// skip consumes n characters.
 func (p *parser) skip(n int) {
 	for range n {
 		p.next()
 	}
 }
 
-// here describes the next character.
+// here returns the next character for a message.
 func (p *parser) here() string {
 	switch c := p.peek(); {
 	case c == end:
@@ -109,13 +109,13 @@ func isBlank(c rune) bool {
 	return c >= '\u2000' && c <= '\u200a'
 }
 
-// isWordPart reports whether c may stand in a string without quotes.
+// isWordPart reports whether c is allowed in a string without quotes.
 func isWordPart(c rune) bool {
 	return c > ' ' && c != 0x7f && !isBlank(c) && !isNewline(c) && !strings.ContainsRune(`\/(){};[]"#=`, c)
 }
 
-// blanks skips blanks, comments within a line, and line continuations; it
-// reports whether there was anything.
+// blanks skips blanks, comments within a line, and line continuations. It reports whether there
+// were any.
 func (p *parser) blanks() bool {
 	start := p.off
 	for {
@@ -162,7 +162,7 @@ func (p *parser) continuation() {
 		p.lineComment()
 	}
 	if !isNewline(p.peek()) && p.peek() != end {
-		p.failAt(at, "put a text with a backslash in quotes", "a backslash continues a line; here the line goes on")
+		p.failAt(at, "put a text with a backslash in quotes", "a backslash without quotes must be at the end of a line")
 	}
 	p.next()
 }
@@ -217,7 +217,7 @@ func (p *parser) nodes() []*Node {
 	}
 }
 
-// node reads a node with all that belongs to it.
+// node reads a node with its arguments, properties and children.
 func (p *parser) node() *Node {
 	p.annotation()
 	n := &Node{Pos: p.pos}
@@ -240,7 +240,7 @@ func (p *parser) node() *Node {
 			p.lineComment()
 		case c == '{':
 			if n.Block {
-				p.fail("", "a node has one block of children")
+				p.fail("", "a node can have only one block of children")
 			}
 			n.Children, n.Block, closed = p.block(), true, true
 		case p.has("/-"):
@@ -255,7 +255,7 @@ func (p *parser) node() *Node {
 		case closed:
 			p.fail("start a new line", "unexpected %s after the children", p.here())
 		case !spaced:
-			p.fail("put a blank before it", "unexpected %s", p.here())
+			p.fail("put a space before it", "unexpected %s", p.here())
 		default:
 			p.entry(n)
 		}

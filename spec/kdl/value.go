@@ -28,12 +28,12 @@ func (p *parser) value() Value {
 		p.fail(hint, "expected a value, found %s", p.here())
 	}
 	if c := p.peek(); isWordPart(c) || c == '"' || c == '#' {
-		p.fail("put a blank before it", "unexpected %s after a value", p.here())
+		p.fail("put a space before it", "unexpected %s after a value", p.here())
 	}
 	return v
 }
 
-// rawPrefix is the number of hashes and quotes of a raw string of KDL 1.
+// rawPrefix returns the number of hashes and quotes of a raw string of KDL 1; 0 if there is none.
 func (p *parser) rawPrefix() int {
 	rest := p.text[p.off+1:]
 	hashes := len(rest) - len(strings.TrimLeft(rest, "#"))
@@ -63,7 +63,7 @@ func (p *parser) hash(v *Value) {
 	case "inf", "-inf", "nan":
 		p.failAt(v.Pos, "", "#%s is not a usable number", word)
 	default:
-		p.failAt(v.Pos, "the words with # are #true, #false and #null", "unknown word #%s", word)
+		p.failAt(v.Pos, "the keywords are #true, #false and #null", "unknown keyword #%s", word)
 	}
 }
 
@@ -134,8 +134,8 @@ func number(sign, text string) (Kind, string, bool) {
 	return Float, out, true
 }
 
-// raw reads a raw string from its first hash or quote on. Those of KDL 1 go
-// over several lines as they are.
+// raw reads a raw string from its first hash or quote on. Those of KDL 1 may have several
+// lines.
 func (p *parser) raw(old bool) string {
 	at := p.pos
 	hashes := 0
@@ -162,7 +162,7 @@ func (p *parser) raw(old bool) string {
 	case len(quotes) == 3:
 		return p.dedent(at, text)
 	case !old && strings.ContainsFunc(text, isNewline):
-		p.failAt(at, `use """ for a text of several lines`, "a string is not closed in its line")
+		p.failAt(at, `use """ for a text of several lines`, "a string is not closed on its line")
 	}
 	return text
 }
@@ -186,15 +186,14 @@ func (p *parser) quoted() string {
 			p.next()
 			p.skipEscaped()
 		case c == end || isNewline(c):
-			p.failAt(at, `close it with ", or use """ for a text of several lines`, "a string is not closed in its line")
+			p.failAt(at, `close it with ", or use """ for a text of several lines`, "a string is not closed on its line")
 		default:
 			p.next()
 		}
 	}
 }
 
-// skipEscaped skips what a backslash stands before: one character, or all
-// blanks and line ends.
+// skipEscaped skips what follows a backslash: one character, or all blanks and line ends.
 func (p *parser) skipEscaped() {
 	if c := p.peek(); !isBlank(c) && !isNewline(c) {
 		p.next()
@@ -221,7 +220,7 @@ func (p *parser) multiline(at Pos) string {
 	return p.unescape(at, p.dedent(at, p.dropBlanks(text)))
 }
 
-// dropBlanks removes each backslash before blanks and line ends with them.
+// dropBlanks removes each backslash that precedes blanks and line ends, together with these.
 func (p *parser) dropBlanks(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
@@ -243,17 +242,17 @@ func (p *parser) dropBlanks(text string) string {
 	return b.String()
 }
 
-// dedent takes the first and last line end and the indentation of the last line
-// off a text of several lines.
+// dedent removes the first and the last line end of a text of several lines, and from each line
+// the indentation of the last one.
 func (p *parser) dedent(at Pos, text string) string {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	lines := strings.Split(text, "\n")
 	if len(lines) < 2 || lines[0] != "" {
-		p.failAt(at, "start the text in the next line", `after """ the line must end`)
+		p.failAt(at, "start the text on the next line", `the line must end after """`)
 	}
 	indent := lines[len(lines)-1]
 	if strings.TrimFunc(indent, isBlank) != "" {
-		p.failAt(at, `put the closing """ in a line of its own`, `before the closing """ there must be blanks only`)
+		p.failAt(at, `put the closing """ on a separate line`, `only blanks are allowed before the closing """`)
 	}
 	lines = lines[1 : len(lines)-1]
 	for i, line := range lines {
@@ -263,7 +262,7 @@ func (p *parser) dedent(at Pos, text string) string {
 		}
 		rest, ok := strings.CutPrefix(line, indent)
 		if !ok {
-			p.failAt(at, `each line starts with the blanks that stand before the closing """`, "line %d of the text is indented less than its end", i+1)
+			p.failAt(at, `start each line with the blanks before the closing """`, "line %d of the text is indented less than its end", i+1)
 		}
 		lines[i] = rest
 	}

@@ -281,7 +281,7 @@ const (
 	wrongSpec = `$DIR/wrong.yaml:3:5: jobs[0]: the key "command" is missing
   3 |   - name: a
     |     ^
-  = or the key workflow, with the file of a sub-workflow
+  = a job needs a command, or the key workflow with the file of a sub-workflow
 
 $DIR/wrong.yaml:4:5: jobs[0].comand: unknown key "comand"
   4 |     comand: echo
