@@ -1,5 +1,7 @@
 package api
 
+import "github.com/torc-slurm/torc-slurm/workflow/action"
+
 // Action is something that is done at a point of a workflow's run.
 type Action struct {
 	ID               *int64  `json:"id,omitempty"`
@@ -15,6 +17,8 @@ type Action struct {
 	ExecutedBy       *int64  `json:"executed_by,omitempty"` // compute node
 	Persistent       *bool   `json:"persistent,omitempty"`
 	IsRecovery       *bool   `json:"is_recovery,omitempty"`
+	// Status is not in torc: automatic, waiting, pending or executed.
+	Status action.Status `json:"status,omitempty"`
 }
 
 // ClaimActionRequest is the body of POST …/actions/{action_id}/claim.

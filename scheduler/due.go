@@ -40,7 +40,7 @@ func (l *pass) dueOf(a *action.Record, c action.NodesConfig) (d dueAction, ok bo
 	if !l.carriesOut(a, c) {
 		return d, false
 	}
-	d = dueAction{id: a.ID, taken: a.TakenMS != 0, trigger: a.TriggerType, left: int(max(c.NumAllocations, 1))}
+	d = dueAction{id: a.ID, taken: a.TakenMS != 0, trigger: a.TriggerType, left: int(c.Count())}
 	if d.taken {
 		d.left -= l.history.of(a.ID).settled(a.TakenMS, l.submission.SubmittedMS)
 	}
@@ -57,7 +57,7 @@ func (l *pass) follow(a *action.Record, c action.NodesConfig) {
 	if c.SchedulerID == nil || l.pools.schedulerOf(*c.SchedulerID) == nil {
 		return
 	}
-	count := max(c.NumAllocations, 1)
+	count := c.Count()
 	for i := range l.followers {
 		if f := &l.followers[i]; *f.config.SchedulerID == *c.SchedulerID {
 			f.config.MaxAllocations += count

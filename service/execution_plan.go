@@ -1,8 +1,8 @@
 package service
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -101,23 +101,16 @@ func (s *Service) outlineActions(ctx context.Context, workflowID int64, o *outli
 		if x.ActionType != action.ScheduleNodes {
 			continue
 		}
-		var config struct {
-			SchedulerID    int64  `json:"scheduler_id"`
-			SchedulerType  string `json:"scheduler_type"`
-			NumAllocations *int64 `json:"num_allocations"`
-		}
-		if err := json.Unmarshal(x.Config, &config); err != nil {
-			return workflow.Errorf(workflow.CodeInvalid, "configuration of action %d: %v", x.ID, err)
+		config, err := x.ScheduleNodes()
+		if err != nil {
+			return workflow.Errorf(workflow.CodeInvalid, "%v", err)
 		}
 		a := workflow.ActionDefinition{
 			TriggerType: x.TriggerType, ActionType: x.ActionType, Jobs: o.jobs.known(x.JobIDs),
-			Scheduler: names[config.SchedulerID], SchedulerType: config.SchedulerType, NumAllocations: 1,
+			SchedulerType: config.SchedulerType, NumAllocations: config.Count(),
 		}
-		if a.Scheduler == "" && config.SchedulerID != 0 {
-			a.Scheduler = fmt.Sprintf("scheduler_%d", config.SchedulerID)
-		}
-		if config.NumAllocations != nil {
-			a.NumAllocations = *config.NumAllocations
+		if id := config.SchedulerID; id != nil {
+			a.Scheduler = cmp.Or(names[*id], fmt.Sprintf("scheduler_%d", *id))
 		}
 		o.Actions = append(o.Actions, a)
 	}

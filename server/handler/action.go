@@ -29,7 +29,7 @@ func fromAction(a action.Record) api.Action {
 	return api.Action{
 		ID: &a.ID, WorkflowID: a.WorkflowID, TriggerType: a.TriggerType, ActionType: a.ActionType, ActionConfig: api.Object(a.Config),
 		JobIDs: a.JobIDs, TriggerCount: &a.TriggerCount, RequiredTriggers: &a.RequiredTriggers, Executed: &a.Executed,
-		ExecutedAt: a.ExecutedAt, ExecutedBy: a.ExecutedBy, Persistent: &a.Persistent, IsRecovery: &a.IsRecovery,
+		ExecutedAt: a.ExecutedAt, ExecutedBy: a.ExecutedBy, Persistent: &a.Persistent, IsRecovery: &a.IsRecovery, Status: a.Status(),
 	}
 }
 

@@ -54,10 +54,32 @@ type Record struct {
 	TakenMS int64
 }
 
-// IsPending reports whether the action is triggered and waits to be claimed.
-func (a *Record) IsPending() bool {
-	return a.TriggerCount >= a.RequiredTriggers && !a.Executed && !a.IsAutoSchedule()
+// Status is how far an action is.
+type Status string
+
+// The statuses of an action.
+const (
+	StatusAutomatic Status = "automatic" // the daemon executes it as long as the run lasts
+	StatusWaiting   Status = "waiting"   // not triggered yet
+	StatusPending   Status = "pending"   // triggered, and not claimed
+	StatusExecuted  Status = "executed"
+)
+
+// Status returns how far the action is.
+func (a *Record) Status() Status {
+	switch {
+	case a.IsAutoSchedule():
+		return StatusAutomatic
+	case a.Executed:
+		return StatusExecuted
+	case a.TriggerCount >= a.RequiredTriggers:
+		return StatusPending
+	}
+	return StatusWaiting
 }
+
+// IsPending reports whether the action is triggered and not claimed.
+func (a *Record) IsPending() bool { return a.Status() == StatusPending }
 
 // IsJobTrigger reports whether a trigger counts jobs.
 func IsJobTrigger(trigger string) bool {

@@ -81,10 +81,25 @@ func TestValidateAutoSchedule(t *testing.T) {
 	}
 }
 
-func TestAutoScheduleIsNeverPending(t *testing.T) {
-	a := action.Record{TriggerType: action.TriggerAutoSchedule, TriggerCount: 1, RequiredTriggers: 1}
-	if a.IsPending() {
-		t.Error("it is offered to runners")
+func TestStatus(t *testing.T) {
+	for want, a := range map[action.Status]action.Record{
+		action.StatusWaiting:   {TriggerType: action.TriggerJobsReady, TriggerCount: 1, RequiredTriggers: 2},
+		action.StatusPending:   {TriggerType: action.TriggerJobsReady, TriggerCount: 2, RequiredTriggers: 2},
+		action.StatusExecuted:  {TriggerType: action.TriggerJobsReady, RequiredTriggers: 2, Executed: true},
+		action.StatusAutomatic: {TriggerType: action.TriggerAutoSchedule, TriggerCount: 1, RequiredTriggers: 1}, // never offered to runners
+	} {
+		if got := a.Status(); got != want || a.IsPending() != (want == action.StatusPending) {
+			t.Errorf("%s, pending %v, want %s", got, a.IsPending(), want)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	for text, want := range map[string]int64{`{}`: 1, `{"num_allocations": 0}`: 1, `{"num_allocations": 4}`: 4} {
+		a := action.Record{Config: json.RawMessage(text)}
+		if c, err := a.ScheduleNodes(); err != nil || c.Count() != want {
+			t.Errorf("%s: %d, %v, want %d", text, c.Count(), err, want)
+		}
 	}
 }
 

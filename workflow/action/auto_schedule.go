@@ -31,6 +31,10 @@ type NodesConfig struct {
 	workflow.AutoSchedule
 }
 
+// Count returns how many allocations an action requests once it is triggered. The default
+// and the minimum are 1.
+func (c *NodesConfig) Count() int64 { return max(c.NumAllocations, 1) }
+
 // IsAutoSchedule reports whether the daemon alone carries the action out, for
 // as long as the run lasts.
 func (a *Record) IsAutoSchedule() bool { return a.TriggerType == TriggerAutoSchedule }

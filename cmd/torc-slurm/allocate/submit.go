@@ -13,6 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 // TakeSbatchDefaults fills in what this shell has sbatch use where nothing else
@@ -53,7 +54,7 @@ func Submit(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, r 
 		return fmt.Errorf("submit workflow %d: %w", id, err)
 	}
 	NoteFitness(a, plan)
-	later, err := waitingScheduleNodes(ctx, c, id)
+	later, err := scheduleNodes(ctx, c, id, action.StatusWaiting)
 	if err != nil {
 		return err
 	}

@@ -113,9 +113,9 @@ func review(a *cli.Factory) *cobra.Command {
 
 func TestReviewPending(t *testing.T) {
 	const (
-		actions = `[{"id": 3, "workflow_id": 7, "trigger_type": "on_workflow_start", "action_type": "schedule_nodes", "action_config": {"num_allocations": 2}},
-			{"id": 4, "workflow_id": 7, "trigger_type": "on_workflow_start", "action_type": "schedule_nodes", "action_config": {}, "executed": true},
-			{"id": 5, "workflow_id": 7, "trigger_type": "on_workflow_start", "action_type": "run_commands", "action_config": {}}]`
+		actions = `[{"id": 3, "workflow_id": 7, "trigger_type": "on_workflow_start", "action_type": "schedule_nodes", "action_config": {"num_allocations": 2}, "status": "pending"},
+			{"id": 4, "workflow_id": 7, "trigger_type": "on_workflow_start", "action_type": "schedule_nodes", "action_config": {}, "executed": true, "status": "executed"},
+			{"id": 5, "workflow_id": 7, "trigger_type": "on_workflow_start", "action_type": "run_commands", "action_config": {}, "status": "pending"}]`
 		note     = "1 action of workflow 7 will ask for allocations as well:\n  action 3 (on_workflow_start): 2 allocations\n"
 		question = note + "[s]uppress them, [p]roceed, [c]ancel: "
 		get      = "GET /workflows/7/actions"

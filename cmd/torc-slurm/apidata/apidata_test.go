@@ -14,25 +14,20 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-func TestAction(t *testing.T) {
-	yes, one, two := true, int64(1), int64(2)
+func TestActionAllocations(t *testing.T) {
 	for _, tt := range []struct {
-		name                string
-		action              api.Action
-		allocations, status string
+		name   string
+		action api.Action
+		want   string
 	}{
-		{"due", api.Action{ActionType: "schedule_nodes", TriggerType: "on_workflow_start", ActionConfig: api.Object(`{"num_allocations": 4}`), TriggerCount: &one, RequiredTriggers: &one}, "4", "pending"},
-		{"without a number", api.Action{ActionType: "schedule_nodes", TriggerType: "on_jobs_ready", ActionConfig: api.Object(`{}`), TriggerCount: &one, RequiredTriggers: &two}, "1", "waiting"},
-		{"not understood", api.Action{ActionType: "schedule_nodes", TriggerType: "on_jobs_ready", ActionConfig: api.Object(`[]`), RequiredTriggers: &two}, "1", "waiting"},
-		{"done", api.Action{ActionType: "schedule_nodes", TriggerType: "on_jobs_ready", ActionConfig: api.Object(`{}`), RequiredTriggers: &two, Executed: &yes}, "1", "executed"},
-		{"automatic", api.Action{ActionType: "schedule_nodes", TriggerType: action.TriggerAutoSchedule, ActionConfig: api.Object(`{"num_allocations": 4}`), Executed: &yes}, "as needed", "automatic"},
-		{"commands", api.Action{ActionType: "run_commands", TriggerType: "on_workflow_start", ActionConfig: api.Object(`{"num_allocations": 4}`)}, "", "pending"},
+		{"four", api.Action{ActionType: "schedule_nodes", ActionConfig: api.Object(`{"num_allocations": 4}`), Status: action.StatusPending}, "4"},
+		{"without a number", api.Action{ActionType: "schedule_nodes", ActionConfig: api.Object(`{}`), Status: action.StatusWaiting}, "1"},
+		{"not understood", api.Action{ActionType: "schedule_nodes", ActionConfig: api.Object(`[]`), Status: action.StatusWaiting}, "1"},
+		{"automatic", api.Action{ActionType: "schedule_nodes", ActionConfig: api.Object(`{"num_allocations": 4}`), Status: action.StatusAutomatic}, "as needed"},
+		{"commands", api.Action{ActionType: "run_commands", ActionConfig: api.Object(`{"num_allocations": 4}`), Status: action.StatusPending}, ""},
 	} {
-		if got := ActionAllocations(tt.action); got != tt.allocations {
-			t.Errorf("%s: allocations %q, want %q", tt.name, got, tt.allocations)
-		}
-		if got := ActionStatus(tt.action); got != tt.status {
-			t.Errorf("%s: %s, want %s", tt.name, got, tt.status)
+		if got := ActionAllocations(tt.action); got != tt.want {
+			t.Errorf("%s: allocations %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

@@ -240,7 +240,7 @@ func (w *watch) needWork(ctx context.Context, s *api.WorkflowStatus) error {
 		return err
 	}
 	asks := func(x api.Action) bool {
-		return x.ActionType == action.ScheduleNodes && (x.TriggerType == action.TriggerAutoSchedule || apidata.ActionStatus(x) != "executed")
+		return x.ActionType == action.ScheduleNodes && x.Status != action.StatusExecuted
 	}
 	if slices.ContainsFunc(actions, asks) {
 		return nil

@@ -178,7 +178,7 @@ func TestWatchNeedsWork(t *testing.T) {
 				),
 				Requests: []string{"GET /workflows/12/status", "GET /workflows/12/actions", "GET /workflows/12/status"},
 			},
-			Routes: waiting.With(clitest.Routes{actions: {Body: `[{"id":3,"workflow_id":12,"trigger_type":"auto_schedule_on_ready_jobs","action_type":"schedule_nodes","action_config":{},"executed":true}]`}}),
+			Routes: waiting.With(clitest.Routes{actions: {Body: `[{"id":3,"workflow_id":12,"trigger_type":"auto_schedule_on_ready_jobs","action_type":"schedule_nodes","action_config":{},"executed":true,"status":"automatic"}]`}}),
 		},
 		clitest.Case{
 			Args: "watch 12 -p 0.003", Want: clitest.Result{
@@ -188,7 +188,7 @@ func TestWatchNeedsWork(t *testing.T) {
 				) + "error: nothing works on workflow 12: it has no allocation, and none will be requested\nhint: `torc-slurm submit 12` requests some; --persistent continues anyway\n",
 				Requests: []string{"GET /workflows/12/status", "GET /workflows/12/actions", live},
 			},
-			Routes: waiting.With(clitest.Routes{actions: {Body: `[{"id":3,"workflow_id":12,"trigger_type":"on_jobs_ready","action_type":"schedule_nodes","action_config":{},"executed":true}]`}, askLive: {Body: `{"items":[]}`}}),
+			Routes: waiting.With(clitest.Routes{actions: {Body: `[{"id":3,"workflow_id":12,"trigger_type":"on_jobs_ready","action_type":"schedule_nodes","action_config":{},"executed":true,"status":"executed"}]`}, askLive: {Body: `{"items":[]}`}}),
 		},
 		clitest.Case{Args: "watch 12 -p 0.001 --persistent", Routes: waiting, Want: clitest.Result{
 			Stderr: said(

@@ -75,10 +75,10 @@ func (r *review) load(ctx context.Context) error {
 	r.now, r.later = nil, nil
 	for _, x := range all {
 		switch {
-		case x.ActionType != action.ScheduleNodes || x.TriggerType == action.TriggerAutoSchedule:
-		case apidata.ActionStatus(x) == "pending":
+		case x.ActionType != action.ScheduleNodes:
+		case x.Status == action.StatusPending:
 			r.now = append(r.now, x)
-		case apidata.ActionStatus(x) == "waiting":
+		case x.Status == action.StatusWaiting:
 			r.later = append(r.later, x)
 		}
 	}

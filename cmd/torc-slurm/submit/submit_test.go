@@ -171,8 +171,8 @@ hint: no remaining job writes them; relative paths start at the folder where the
 // TestReview: on a terminal, what a workflow that was run before asks for can be changed.
 func TestReview(t *testing.T) {
 	const (
-		action3 = `{"id":3,"workflow_id":12,"trigger_type":"on_workflow_start","action_type":"schedule_nodes","action_config":{"scheduler_id":2,"num_allocations":2}}`
-		action4 = `{"id":4,"workflow_id":12,"trigger_type":"on_jobs_ready","action_type":"schedule_nodes","action_config":{"scheduler_id":2,"num_allocations":1},"job_ids":[41],"required_triggers":1}`
+		action3 = `{"id":3,"workflow_id":12,"trigger_type":"on_workflow_start","action_type":"schedule_nodes","action_config":{"scheduler_id":2,"num_allocations":2},"status":"pending"}`
+		action4 = `{"id":4,"workflow_id":12,"trigger_type":"on_jobs_ready","action_type":"schedule_nodes","action_config":{"scheduler_id":2,"num_allocations":1},"job_ids":[41],"required_triggers":1,"status":"waiting"}`
 	)
 	again := twelve.With(clitest.Routes{
 		getWorkflow:                   {Body: `{"id":12,"name":"w","user":"ann","run_id":2,"submission_directory":"$DIR"}`},

@@ -19,12 +19,12 @@ var actionColumns = cli.List[api.Action]{Things: "actions", Columns: []cli.Colum
 	{Title: "Action", Cell: func(x api.Action) string { return x.ActionType }},
 	{Title: "Allocations", Cell: apidata.ActionAllocations},
 	{Title: "Progress", Cell: func(x api.Action) string {
-		if x.TriggerType == action.TriggerAutoSchedule {
+		if x.Status == action.StatusAutomatic {
 			return ""
 		}
 		return fmt.Sprintf("%d/%d", cli.OrZero(x.TriggerCount), cli.OrZero(x.RequiredTriggers))
 	}},
-	{Title: "Status", Cell: apidata.ActionStatus},
+	{Title: "Status", Cell: func(x api.Action) string { return string(x.Status) }},
 	{Title: "Executed At", Cell: func(x api.Action) string { return cli.OrEmpty(x.ExecutedAt) }},
 	{Title: "Job IDs", Cell: func(x api.Action) string { return cli.FirstNames(cli.Texts(x.JobIDs)) }},
 }}

@@ -15,8 +15,8 @@ func TestActions(t *testing.T) {
 	const (
 		list    = "GET /workflows/12/actions"
 		action4 = "/workflows/12/actions/4"
-		waits   = `{"id":4,"workflow_id":12,"trigger_type":"on_jobs_ready","action_type":"schedule_nodes","action_config":{"scheduler_id":2,"num_allocations":3},"job_ids":[41,42],"trigger_count":1,"required_triggers":2}`
-		looks   = `{"id":5,"workflow_id":12,"trigger_type":"auto_schedule_on_ready_jobs","action_type":"schedule_nodes","action_config":{},"executed":true}`
+		waits   = `{"id":4,"workflow_id":12,"trigger_type":"on_jobs_ready","action_type":"schedule_nodes","action_config":{"scheduler_id":2,"num_allocations":3},"job_ids":[41,42],"trigger_count":1,"required_triggers":2,"status":"waiting"}`
+		looks   = `{"id":5,"workflow_id":12,"trigger_type":"auto_schedule_on_ready_jobs","action_type":"schedule_nodes","action_config":{},"executed":true,"status":"automatic"}`
 	)
 	routes := clitest.Routes{list: {Body: "[" + waits + "," + looks + "]"}, "PUT " + action4: {Body: waits}, "DELETE " + action4: {Body: `{"message":"deleted"}`}}
 	clitest.Check(t, New,
