@@ -129,6 +129,10 @@ bench: build ## measure against the baselines; BENCHFLAGS=-help lists the worklo
 bench-slurm: build ## the same on the test cluster, about 12 minutes a round
 	$(GO) run ./bench -slurm -rounds 1 $(BENCHFLAGS)
 
+.PHONY: bench-queue
+bench-queue: tools ## compare plans of allocations on a simulated cluster; BENCHFLAGS=-quick
+	$(GO) run ./bench/queue $(BENCHFLAGS)
+
 .PHONY: examples
 examples: build ## run every example to its end and check its results
 	.ci/examples

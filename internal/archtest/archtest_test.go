@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"site-configs":     {"internal", "slurm", "workflow"},
 	"internal":         {"internal", "workflow"},
 	"examples":         {},
-	"bench":            {"api", "client", "internal", "runner", "server", "slurm", "spec", "store", "workflow"},
+	"bench":            {"api", "client", "internal", "runner", "scheduler", "server", "slurm", "spec", "store", "workflow"},
 	"cmd":              {"allocation", "api", "client", "examples", "internal", "metricsdb", "runner", "sbatch-templates", "scheduler", "server", "site-configs", "slurm", "spec", "store", "workflow"},
 }
 
