@@ -39,6 +39,7 @@ const (
 
 // planners are the contenders that plan; the other ones are fixed choices.
 var planners = []entry{
+	{namePlanner, planner{forecast: true}},
 	{nameBefore, planner{}},
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/bench/queue/cluster"
 	"github.com/torc-slurm/torc-slurm/bench/queue/work"
 	"github.com/torc-slurm/torc-slurm/scheduler"
+	"github.com/torc-slurm/torc-slurm/scheduler/forecast"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
@@ -33,8 +34,11 @@ type planner struct {
 }
 
 func (p planner) begin(t *trial) {
+	r := &planning{t: t, next: -1, last: t.cluster.Now() - planGap, shapes: make(map[int64]scheduler.Shape)}
+	if p.forecast {
+		r.facts, t.expects = newFacts(t), true
+	}
 	t.poll()
-	r := &planning{t: t, forecast: p.forecast, next: -1, last: t.cluster.Now() - planGap}
 	t.fleet.Changed = func() { r.due(t.cluster.Now()) }
 	r.due(t.cluster.Now())
 }
@@ -42,9 +46,9 @@ func (p planner) begin(t *trial) {
 // planning is the state of a planner.
 type planning struct {
 	t         *trial
-	forecast  bool
-	last      int64 // when the last plan was made
-	next      int64 // when the next is to be made; -1: none is scheduled
+	facts     *facts // nil: plans are made without a forecast
+	last      int64  // when the last plan was made
+	next      int64  // when the next is to be made; -1: none is scheduled
 	submitted []time.Time
 	shapes    map[int64]scheduler.Shape // of allocations, as they were planned
 }
@@ -72,18 +76,21 @@ func (r *planning) plan() {
 	}
 	r.due(now + planEvery)
 	canceled := false
-	for _, a := range scheduler.Plan(r.snapshot()).Actions {
+	for _, a := range r.decide().Actions {
 		if r.t.trace != nil {
 			r.t.trace("%6d  %s %s", now-r.t.progress.Begin, a.Kind, a.Reason)
 		}
 		switch a.Kind {
 		case scheduler.Submit, scheduler.Probe:
 			for range a.Count {
-				r.submit(a.Shape)
+				r.submit(&a)
 			}
 		case scheduler.Cancel:
 			for _, x := range r.t.fleet.Allocations {
 				if x.ID == a.Allocation {
+					if r.facts != nil {
+						r.facts.remember(x, now, true)
+					}
 					r.t.cluster.Cancel(x.Slurm)
 					canceled = true
 					break
@@ -102,9 +109,28 @@ func (r *planning) plan() {
 	}
 }
 
+// decide makes a plan.
+func (r *planning) decide() scheduler.Decision {
+	s := r.snapshot()
+	d := scheduler.Plan(s)
+	if r.facts == nil {
+		return d
+	}
+	if r.facts.add(&s, &d); s.Forecast != nil {
+		d = scheduler.Plan(s)
+	}
+	if r.t.trace != nil {
+		for _, c := range d.Choices {
+			r.t.trace("        %s", c.Line())
+		}
+	}
+	return d
+}
+
 // submit requests an allocation as the product does: with as much memory as goes with its
 // CPUs, at least.
-func (r *planning) submit(s scheduler.Shape) {
+func (r *planning) submit(action *scheduler.Action) {
+	s := action.Shape
 	p := r.t.cluster.Partition(0)
 	node := s.Node
 	if p.Whole {
@@ -122,10 +148,10 @@ func (r *planning) submit(s scheduler.Shape) {
 		panic(err) // the plan keeps to the limits of the pool
 	}
 	s.Node = node
-	if r.shapes == nil {
-		r.shapes = make(map[int64]scheduler.Shape)
-	}
 	r.shapes[a.ID] = s
+	if r.facts != nil {
+		r.facts.expected[a.ID] = action.Expect
+	}
 	r.t.calls.sbatch++
 	r.submitted = append(r.submitted, at(r.t.cluster.Now()))
 }
@@ -141,9 +167,13 @@ func (r *planning) snapshot() scheduler.Snapshot {
 		Actions: []scheduler.AutoSchedule{{ActionID: theAction, Submitted: r.submitted}},
 		Pools: []scheduler.Pool{{
 			Name: "partition " + p.Name, ActionID: theAction, Shared: !p.Whole, MaxNodes: most(p.MostPer, int64(p.Count)), MaxWalltime: time.Duration(p.Limit) * time.Second,
-			Node: scheduler.Resources{CPUs: p.Node.CPUs, MemoryBytes: p.Node.MemoryMB<<20 - runnerMemory, GPUs: p.Node.GPUs},
+			Node:  scheduler.Resources{CPUs: p.Node.CPUs, MemoryBytes: p.Node.MemoryMB<<20 - runnerMemory, GPUs: p.Node.GPUs},
+			Place: forecast.Place{Partitions: []string{p.Name}},
 		}},
 		Settings: scheduler.Settings{Margins: work.Margins},
+	}
+	if !p.Whole {
+		s.Pools[0].MemoryPerCPU = p.Node.MemoryMB << 20 / p.Node.CPUs
 	}
 	for i, c := range r.t.progress.Classes {
 		d := scheduler.Demand{Class: c, Pools: []string{s.Pools[0].Name}, Since: s.Now, Later: r.t.progress.Behind(i)}
@@ -160,11 +190,14 @@ func (r *planning) snapshot() scheduler.Snapshot {
 
 // allocation returns an allocation as the plan sees it.
 func (r *planning) allocation(a *work.Allocation) scheduler.Allocation {
-	out := scheduler.Allocation{ID: a.ID, ActionID: theAction, Shape: r.shapes[a.ID], Asked: at(a.Asked), Reason: "Priority"}
+	out := scheduler.Allocation{ID: a.ID, ActionID: theAction, Shape: r.shapes[a.ID], Asked: at(a.Asked), Reason: "Priority", Place: forecast.Place{Partitions: []string{r.t.cluster.Partition(0).Name}}}
 	if a.Slurm.State == cluster.Pending {
+		if a.Slurm.Expected > 0 {
+			out.Expected = at(a.Slurm.Expected)
+		}
 		return out
 	}
-	out.State, out.End = scheduler.Active, at(a.End())
+	out.State, out.Started, out.End = scheduler.Active, at(a.Slurm.Start), at(a.End())
 	if a.Leaving() {
 		out.State = scheduler.Closed
 	}
@@ -182,6 +215,7 @@ func (r *planning) allocation(a *work.Allocation) scheduler.Allocation {
 		c := &r.t.progress.Classes[runs[i].Class]
 		out.Running = append(out.Running, scheduler.Running{
 			Each: scheduler.Resources{CPUs: c.CPUs, MemoryBytes: c.MemoryBytes, GPUs: c.GPUs}, Nodes: c.Nodes, Count: int64(n), Until: at(runs[i].Until),
+			ClassID: c.ID, Declared: time.Duration(c.RuntimeSeconds) * time.Second,
 		})
 	}
 	return out

@@ -61,7 +61,7 @@ func (f figures) duration(c cell, name string) string {
 func (f figures) writeCSV(w io.Writer, cells []cell) error {
 	out := csv.NewWriter(w)
 	_ = out.Write([]string{"load", "workload", "declared", "contender", "seed", "finished", "completion_s", "first_start_s", "mean_wait_s",
-		"used_core_hours", "allocated_core_hours", "waste", "requests", "calls", "sbatch", "squeue", "scancel", "sinfo", "update", "test_only"})
+		"used_core_hours", "allocated_core_hours", "waste", "requests", "calls", "sbatch", "squeue", "scancel", "sinfo", "scontrol", "update", "test_only"})
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	float := func(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
 	for _, c := range cells {
@@ -71,7 +71,7 @@ func (f figures) writeCSV(w io.Writer, cells []cell) error {
 				k := &r.Calls
 				_ = out.Write([]string{number(int64(c.load)), c.workload, number(c.declared), name, number(int64(i + 1)), strconv.FormatBool(r.Finished),
 					number(r.Completion), number(r.FirstStart), float(r.MeanWait), float(float64(r.Used) / hour), float(float64(r.Allocated) / hour), float(r.waste()),
-					number(r.Requests), number(k.total()), number(k.sbatch), number(k.squeue), number(k.scancel), number(k.sinfo), number(k.update), number(k.testOnly)})
+					number(r.Requests), number(k.total()), number(k.sbatch), number(k.squeue), number(k.scancel), number(k.sinfo), number(k.scontrol), number(k.update), number(k.testOnly)})
 			}
 		}
 	}

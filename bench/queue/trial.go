@@ -7,11 +7,11 @@ import (
 
 // calls counts the calls of Slurm.
 type calls struct {
-	sbatch, squeue, scancel, sinfo, update, testOnly int64
+	sbatch, squeue, scancel, sinfo, scontrol, update, testOnly int64
 }
 
 func (c *calls) total() int64 {
-	return c.sbatch + c.squeue + c.scancel + c.sinfo + c.update + c.testOnly
+	return c.sbatch + c.squeue + c.scancel + c.sinfo + c.scontrol + c.update + c.testOnly
 }
 
 // trial is one contender that runs one workflow on a cluster.
@@ -20,6 +20,7 @@ type trial struct {
 	progress *work.Progress
 	fleet    *work.Fleet
 	past     []*cluster.Job // jobs that had started before the workflow was submitted
+	expects  bool           // polls say when pending jobs are expected to start
 	calls    calls
 	trace    func(format string, args ...any) // nil: nothing is traced
 }
@@ -84,6 +85,9 @@ func (t *trial) poll() {
 		elapsed := t.cluster.Now() - begin
 		if len(t.fleet.Allocations) > 0 {
 			t.calls.squeue++
+			if t.expects {
+				t.cluster.Expect(0)
+			}
 			for _, a := range t.fleet.Allocations {
 				if a.Begun() && elapsed%120 == 0 {
 					t.calls.update++

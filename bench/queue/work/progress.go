@@ -1,5 +1,7 @@
 package work
 
+import "time"
+
 // retryDelay is how long a job waits after an attempt that failed, in seconds.
 const retryDelay = 30
 
@@ -31,13 +33,15 @@ type Progress struct {
 	queue   [][]int // ready jobs of a class
 	delayed []int   // jobs, the first to become ready first
 	counts  [done + 1]int64
+
+	finished [][]time.Duration // the runtimes of the done jobs of a class
 }
 
 // NewProgress returns a workflow that is submitted at a time.
 func NewProgress(w *Workload, now int64) *Progress {
 	n := len(w.Jobs)
 	p := &Progress{Workload: w, Begin: now, FirstStart: -1, status: make([]status, n), since: make([]int64, n), failed: make([]int, n),
-		behind: make([][]int, n), queue: make([][]int, len(w.Classes))}
+		behind: make([][]int, n), queue: make([][]int, len(w.Classes)), finished: make([][]time.Duration, len(w.Classes))}
 	p.counts[blocked] = int64(n)
 	for i := range w.Jobs {
 		if after := w.Jobs[i].After; after >= 0 {
@@ -125,6 +129,12 @@ func (p *Progress) Open() (open, runs int64) {
 // Done reports whether all jobs are done.
 func (p *Progress) Done() bool { return p.counts[done] == int64(len(p.Jobs)) }
 
+// Runtimes returns how long the last jobs of a class ran that are done, at most so many.
+func (p *Progress) Runtimes(class, most int) []time.Duration {
+	all := p.finished[class]
+	return all[max(len(all)-most, 0):]
+}
+
 // Left returns the jobs that are not done.
 func (p *Progress) Left() (jobs []int) {
 	for job, s := range p.status {
@@ -179,6 +189,7 @@ func (p *Progress) Finish(job int, now int64) {
 	}
 	p.set(job, done)
 	p.End = now
+	p.finished[j.Class] = append(p.finished[j.Class], time.Duration(j.Runtime)*time.Second)
 	for _, b := range p.behind[job] {
 		p.enqueue(b, now)
 	}
