@@ -44,6 +44,11 @@ type SchedulePlan struct {
 	Unfit        []UnfitJobs          `json:"unfit,omitempty"`     // jobs that can never run with the present resources
 	Unchecked    string               `json:"unchecked,omitempty"` // why they are not known
 	NextMS       int64                `json:"next_ms,omitempty"`   // the latest time of the next pass
+	// LaterActions counts the schedule_nodes actions that are not triggered yet.
+	LaterActions int64 `json:"later_actions,omitempty"`
+	// NoAllocation is why the submission leads to no allocation unless something is changed;
+	// absent if it leads to some, and of a proposal.
+	NoAllocation *Obstacle `json:"no_allocation,omitempty"`
 }
 
 // UnfitJobs are jobs with equal needs that fit no allocation that their workflow can get,

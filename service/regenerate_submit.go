@@ -29,7 +29,14 @@ func (r *regeneration) submit(ctx context.Context) error {
 	if plan.LookedAfter {
 		return nil
 	}
-	return r.requestOnce(ctx)
+	plan.NoAllocation = nil // the requests of this call decide
+	if err := r.requestOnce(ctx); err != nil {
+		return err
+	}
+	if len(plan.Refusals) > 0 {
+		plan.NoAllocation = &api.Obstacle{Message: fmt.Sprintf("ask Slurm for allocations of workflow %d: %s", r.WorkflowID, plan.Refusals[0].Text)}
+	}
+	return nil
 }
 
 // suppress marks the actions that are due to request allocations as carried out: what jobs

@@ -102,10 +102,13 @@ func TestRegenerateSubmitsOnce(t *testing.T) {
 	if s := done.Submission; s == nil || s.LookedAfter || len(s.Asked) != 0 || len(s.Refusals) != 1 || s.Refusals[0].Class != string(slurm.Permanent) {
 		t.Fatalf("rejected: %+v", done.Submission)
 	}
+	if done.Submission.NoAllocation == nil {
+		t.Error("the answer does not say that there is no allocation")
+	}
 	c.refusal = nil
 	done, err = w.Regenerate(t.Context(), me, w.id, q)
 	w.must(err)
-	if len(done.Submission.Asked) != 1 || c.taken != 1 || len(done.Submission.Refusals) != 0 {
+	if len(done.Submission.Asked) != 1 || c.taken != 1 || len(done.Submission.Refusals) != 0 || done.Submission.NoAllocation != nil {
 		t.Errorf("taken: %+v", done.Submission)
 	}
 	if !slices.ContainsFunc(done.Warnings, func(text string) bool { return strings.HasPrefix(text, "nothing asks for the 1 allocation of ") }) {

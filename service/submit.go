@@ -42,7 +42,12 @@ func (s *Service) Submit(ctx context.Context, by Caller, workflowID int64, q *ap
 	if err != nil {
 		return api.SchedulePlan{}, err
 	}
-	return withFitness(fromReport(report), fitness), nil
+	plan := withFitness(fromReport(report), fitness)
+	if plan.LaterActions, err = laterActions(ctx, s.Store, workflowID); err != nil {
+		return plan, err
+	}
+	plan.NoAllocation = noAllocation(&plan)
+	return plan, nil
 }
 
 // ProposeSubmission returns what Submit would request, and changes nothing. Jobs that can
@@ -61,7 +66,12 @@ func (s *Service) ProposeSubmission(ctx context.Context, workflowID int64, q *ap
 		return api.SchedulePlan{}, err
 	}
 	fitness, err := s.fitness(ctx, workflowID, &options, q.AutoSchedule, true)
-	return withFitness(fromReport(report), fitness), err
+	if err != nil {
+		return api.SchedulePlan{}, err
+	}
+	plan := withFitness(fromReport(report), fitness)
+	plan.LaterActions, err = laterActions(ctx, s.Store, workflowID)
+	return plan, err
 }
 
 func (s *Service) submitOptions(ctx context.Context, id int64, q *api.SubmitRequest) (o compute.SubmitOptions, err error) {

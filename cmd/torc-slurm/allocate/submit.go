@@ -1,5 +1,5 @@
-// Package allocate asks the daemon for allocations of a workflow and says what comes
-// of it.
+// Package allocate requests allocations for a workflow from the daemon and reports the
+// result.
 package allocate
 
 import (
@@ -13,22 +13,21 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
-	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
-// TakeSbatchDefaults fills in what this shell has sbatch use where nothing else
-// is said. The daemon may have been started from another one.
+// TakeSbatchDefaults completes a request with the defaults that the environment of this
+// shell gives sbatch. The daemon may have been started from another shell.
 func TakeSbatchDefaults(a *cli.Factory, r *api.SubmitRequest) {
 	r.Account = cli.FirstOf(r.Account, a.Getenv("SBATCH_ACCOUNT"))
 	r.Partition = cli.FirstOf(r.Partition, a.Getenv("SBATCH_PARTITION"))
 	r.QOS = cli.FirstOf(r.QOS, a.Getenv("SBATCH_QOS"))
 }
 
-// CheckSbatch refuses before anything is made what the user's own daemon could
-// not do.
+// CheckSbatch returns an error, before anything is created, if the user's own daemon could
+// not call sbatch.
 func CheckSbatch(a *cli.Factory) error {
 	if cli.FirstOf(a.Flags.URL, a.Getenv("TORC_API_URL"), a.Config.Client.APIURL) != "" {
-		return nil // that server may be elsewhere
+		return nil // that server may be on another host
 	}
 	sbatch := (&slurm.OS{Paths: slurm.FakePaths(a.Getenv)}).Path(slurm.Sbatch)
 	if _, err := exec.LookPath(sbatch); err != nil {
@@ -38,14 +37,15 @@ func CheckSbatch(a *cli.Factory) error {
 	return nil
 }
 
-// Answer is what Submit says in JSON.
+// Answer is the JSON output of Submit.
 type Answer struct {
 	WorkflowID int64  `json:"workflow_id"`
 	Message    string `json:"message"`
 	*api.SchedulePlan
 }
 
-// Submit has the daemon ask for allocations and says what came of it.
+// Submit submits a workflow and reports what was requested from Slurm. It returns an error
+// if that leads to no allocation.
 func Submit(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, r *api.SubmitRequest) error {
 	chosen := r.Account+r.Partition+r.QOS != ""
 	TakeSbatchDefaults(a, r)
@@ -54,15 +54,11 @@ func Submit(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, r 
 		return fmt.Errorf("submit workflow %d: %w", id, err)
 	}
 	NoteFitness(a, plan)
-	later, err := scheduleNodes(ctx, c, id, action.StatusWaiting)
-	if err != nil {
-		return err
-	}
-	if chosen && !plan.AutoSchedule && len(plan.Planned)+len(later) > 0 {
+	if chosen && !plan.AutoSchedule && (len(plan.Planned) > 0 || plan.LaterActions > 0) {
 		a.Note("warning: --account, --partition and --qos have no effect: the specification has schedule_nodes actions, whose Slurm schedulers say where")
 	}
 	n := len(plan.Asked)
-	if err := WithoutAllocation(id, plan, len(later) > 0, cli.Prefix(a)); err != nil {
+	if err := NoAllocation(a, plan); err != nil {
 		return err
 	}
 	s := Answer{id, fmt.Sprintf("Successfully submitted workflow %d (%s)", id, workflow.CountOf(int64(n), "allocation", "allocations")), plan}
@@ -71,10 +67,10 @@ func Submit(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, r 
 	}
 	return a.ShowRecord(s, func(w io.Writer) {
 		fmt.Fprintln(w, s.Message)
-		fmt.Fprintln(w, whatHappens(plan, len(later)))
+		fmt.Fprintln(w, whatHappens(plan))
 		fmt.Fprintf(w, "`%[1]s status %[2]d` says how far it is, `%[1]s sq` what Slurm does, `%[1]s why JOB` why a job is where it is.\n", cli.Prefix(a), id)
 		for _, refusal := range plan.Refused {
-			fmt.Fprintf(w, "Not taken: %s\n", refusal)
+			fmt.Fprintf(w, "Rejected: %s\n", refusal)
 		}
 		for _, jobs := range plan.ReadyJobs {
 			if jobs.Uncovered > 0 && !isWaitedFor(plan, jobs.Reason) {
@@ -84,8 +80,8 @@ func Submit(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, r 
 	})
 }
 
-// NoteFitness tells which jobs can never run though they were submitted, or that
-// this was not checked.
+// NoteFitness reports the jobs that were submitted and can never run, or why that was not
+// checked.
 func NoteFitness(a *cli.Factory, plan *api.SchedulePlan) {
 	for _, u := range plan.Unfit {
 		a.Note("warning: never runs: %s", u.Text)
@@ -95,27 +91,27 @@ func NoteFitness(a *cli.Factory, plan *api.SchedulePlan) {
 	}
 }
 
-// isWaitedFor reports whether a reason is that of a wait, which is told anyway.
+// isWaitedFor reports whether a reason is that of a wait, which is shown anyway.
 func isWaitedFor(plan *api.SchedulePlan, reason string) bool {
 	return slices.ContainsFunc(plan.Waits, func(w api.ScheduleWait) bool { return w.Reason == reason })
 }
 
-// whatHappens says in a line what a submission leads to.
-func whatHappens(plan *api.SchedulePlan, later int) string {
+// whatHappens returns a line about what a submission leads to.
+func whatHappens(plan *api.SchedulePlan) string {
 	text := "Slurm is asked for nothing now"
 	switch {
 	case len(plan.Asked) > 0:
 		text = fmt.Sprintf("Slurm was asked for %s", SlurmIDs(plan.Asked))
 	case refusedAs(plan, slurm.Ambiguous):
-		text = "Slurm gave no clear answer, and the daemon looks for what it has made of the request"
+		text = "Slurm gave no clear answer, and the daemon searches for the Slurm job"
 	case len(plan.Refusals) > 0:
-		text = "Slurm takes nothing now, and the daemon asks again"
+		text = "Slurm accepts nothing now, and the daemon asks again"
 	}
 	switch {
 	case plan.AutoSchedule:
 		text += "; the daemon asks for more whenever ready jobs have no place"
-	case later > 0:
-		text += fmt.Sprintf("; %s for more later", workflow.CountOf(int64(later), "action asks", "actions ask"))
+	case plan.LaterActions > 0:
+		text += fmt.Sprintf("; %s for more later", workflow.CountOf(plan.LaterActions, "action asks", "actions ask"))
 	}
 	if plan.LookedAfter && !plan.AutoSchedule {
 		text += "; jobs that lose their place or are retried get others of the same scheduler"
@@ -126,39 +122,21 @@ func whatHappens(plan *api.SchedulePlan, later int) string {
 	return text + "."
 }
 
-// refusedAs reports whether something was refused with a class.
+// refusedAs reports whether Slurm rejected a request with an error of a class.
 func refusedAs(plan *api.SchedulePlan, class slurm.Class) bool {
 	return slices.ContainsFunc(plan.Refusals, func(r api.ScheduleRefusal) bool { return r.Class == string(class) })
 }
 
-// WithoutAllocation is the error of a submission that leads to no allocation
-// unless somebody changes something; nil if it does. What Slurm does not take
-// now is waited for.
-func WithoutAllocation(id int64, plan *api.SchedulePlan, later bool, prefix string) error {
-	forGood := func(r api.ScheduleRefusal) bool { return r.Class == string(slurm.Permanent) }
-	unplaced := func(j api.ScheduledJobs) bool { return j.Uncovered == j.Ready }
-	var err *workflow.Error
-	switch no := slices.IndexFunc(plan.Refusals, forGood); {
-	case len(plan.Asked) > 0:
+// NoAllocation returns the error of a submission that leads to no allocation, nil if it leads
+// to some.
+func NoAllocation(a *cli.Factory, plan *api.SchedulePlan) error {
+	o := plan.NoAllocation
+	if o == nil {
 		return nil
-	case no >= 0 && all(plan.Refusals, forGood):
-		err = workflow.Errorf(workflow.CodeConflict, "workflow %d has no allocation, Slurm refused: %s", id, plan.Refusals[no].Text).
-			WithHint("correct account, partition or Slurm scheduler and submit again, `%[1]s submit %[2]d`; until then the daemon tries now and then, `%[1]s cancel %[2]d` ends that", prefix, id)
-	case len(plan.Refusals)+len(plan.Waits) > 0 || later:
-		return nil
-	case len(plan.ReadyJobs) > 0 && all(plan.ReadyJobs, unplaced):
-		err = workflow.Errorf(workflow.CodeConflict, "workflow %d has no allocation: %s", id, plan.ReadyJobs[0].Reason).
-			WithHint("change what the jobs need, or the Slurm scheduler; the daemon looks again then")
-	case plan.LookedAfter:
-		return nil
-	default:
-		err = workflow.Errorf(workflow.CodeConflict, "workflow %d asks for no allocation: none of its schedule_nodes actions is due or waits", id).
-			WithHint("`%[1]s slurm schedule %[2]d` asks for what its jobs need; `%[1]s workflows list-actions %[2]d` shows the actions", prefix, id)
+	}
+	err := workflow.Errorf(workflow.CodeConflict, "%s", o.Message)
+	if o.Hint != "" {
+		err = err.WithHint("%s", cli.HintWithPrefix(a, o.Hint))
 	}
 	return &cli.ExitError{Status: cli.ExitFailed, Err: err}
-}
-
-// all reports whether something holds for each of a list.
-func all[T any](list []T, holds func(T) bool) bool {
-	return !slices.ContainsFunc(list, func(x T) bool { return !holds(x) })
 }

@@ -10,51 +10,30 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli/clitest"
 )
 
-func TestWithoutAllocation(t *testing.T) {
-	permanent := api.ScheduleRefusal{Class: "permanent", Text: "no such account"}
-	temporary := api.ScheduleRefusal{Class: "temporary", Text: "slurmctld is away"}
-	for _, tt := range []struct {
-		name  string
-		plan  api.SchedulePlan
-		later bool
-		want  string // the error; empty if there is none
-	}{
-		{name: "asked", plan: api.SchedulePlan{Asked: []api.Allocation{{}}, Refusals: []api.ScheduleRefusal{permanent}}},
-		{name: "refused for good", plan: api.SchedulePlan{Refusals: []api.ScheduleRefusal{permanent}}, want: "workflow 7 has no allocation, Slurm refused: no such account"},
-		{name: "refused for good, others later", plan: api.SchedulePlan{Refusals: []api.ScheduleRefusal{permanent}}, later: true, want: "workflow 7 has no allocation, Slurm refused: no such account"},
-		{name: "refused for now as well", plan: api.SchedulePlan{Refusals: []api.ScheduleRefusal{temporary, permanent}}},
-		{name: "waits", plan: api.SchedulePlan{Waits: []api.ScheduleWait{{Reason: "quota"}}, ReadyJobs: []api.ScheduledJobs{{Ready: 1, Uncovered: 1}}}},
-		{name: "later", later: true},
-		{name: "no place", plan: api.SchedulePlan{LookedAfter: true, ReadyJobs: []api.ScheduledJobs{{Ready: 2, Uncovered: 2, Reason: "too large"}}}, want: "workflow 7 has no allocation: too large"},
-		{name: "a place for some", plan: api.SchedulePlan{LookedAfter: true, ReadyJobs: []api.ScheduledJobs{{Ready: 2, Uncovered: 1}}}},
-		{name: "nothing asks", want: "workflow 7 asks for no allocation: none of its schedule_nodes actions is due or waits"},
-	} {
-		err := WithoutAllocation(7, &tt.plan, tt.later, "torc-slurm")
-		switch {
-		case tt.want == "" && err != nil:
-			t.Errorf("%s: %v", tt.name, err)
-		case tt.want != "" && cli.ExitStatus(err) != cli.ExitFailed:
-			t.Errorf("%s: %v with status %d", tt.name, err, cli.ExitStatus(err))
-		case tt.want != "":
-			if message, _ := cli.ErrorText(err); message != tt.want {
-				t.Errorf("%s: %s, want %s", tt.name, message, tt.want)
-			}
-		}
+func TestNoAllocation(t *testing.T) {
+	a := &cli.Factory{}
+	a.Flags.Standalone = true
+	if err := NoAllocation(a, &api.SchedulePlan{}); err != nil {
+		t.Error(err)
+	}
+	err := NoAllocation(a, &api.SchedulePlan{NoAllocation: &api.Obstacle{Message: "too large", Hint: "`torc-slurm submit 7` again"}})
+	message, hint := cli.ErrorText(err)
+	if cli.ExitStatus(err) != cli.ExitFailed || message != "too large" || hint != "`torc-slurm -s submit 7` again" {
+		t.Errorf("%q, %q with status %d", message, hint, cli.ExitStatus(err))
 	}
 }
 
 func TestWhatHappens(t *testing.T) {
 	for _, tt := range []struct {
-		plan  api.SchedulePlan
-		later int
-		want  string
+		plan api.SchedulePlan
+		want string
 	}{
-		{api.SchedulePlan{Asked: []api.Allocation{{SlurmJobID: 812}, {}}}, 1, "Slurm was asked for 812, (being looked for); 1 action asks for more later."},
-		{api.SchedulePlan{AutoSchedule: true, LookedAfter: true, Waits: []api.ScheduleWait{{Reason: "the quota is used"}}}, 0, "Slurm is asked for nothing now; the daemon asks for more whenever ready jobs have no place: the quota is used."},
-		{api.SchedulePlan{Refusals: []api.ScheduleRefusal{{Class: "ambiguous"}}}, 2, "Slurm gave no clear answer, and the daemon looks for what it has made of the request; 2 actions ask for more later."},
-		{api.SchedulePlan{LookedAfter: true, Refusals: []api.ScheduleRefusal{{Class: "temporary"}}}, 0, "Slurm takes nothing now, and the daemon asks again; jobs that lose their place or are retried get others of the same scheduler."},
+		{api.SchedulePlan{Asked: []api.Allocation{{SlurmJobID: 812}, {}}, LaterActions: 1}, "Slurm was asked for 812, (being looked for); 1 action asks for more later."},
+		{api.SchedulePlan{AutoSchedule: true, LookedAfter: true, Waits: []api.ScheduleWait{{Reason: "the quota is used"}}}, "Slurm is asked for nothing now; the daemon asks for more whenever ready jobs have no place: the quota is used."},
+		{api.SchedulePlan{Refusals: []api.ScheduleRefusal{{Class: "ambiguous"}}, LaterActions: 2}, "Slurm gave no clear answer, and the daemon searches for the Slurm job; 2 actions ask for more later."},
+		{api.SchedulePlan{LookedAfter: true, Refusals: []api.ScheduleRefusal{{Class: "temporary"}}}, "Slurm accepts nothing now, and the daemon asks again; jobs that lose their place or are retried get others of the same scheduler."},
 	} {
-		if got := whatHappens(&tt.plan, tt.later); got != tt.want {
+		if got := whatHappens(&tt.plan); got != tt.want {
 			t.Errorf("%s\nwant %s", got, tt.want)
 		}
 	}
@@ -72,7 +51,7 @@ func submit(a *cli.Factory) *cobra.Command {
 }
 
 func TestSubmit(t *testing.T) {
-	requests := []string{`POST /workflows/7/submit {"output_dir":"/out","account":"ours","partition":"short"}`, "GET /workflows/7/actions"}
+	requests := []string{`POST /workflows/7/submit {"output_dir":"/out","account":"ours","partition":"short"}`}
 	clitest.Check(
 		t, submit,
 		clitest.Case{
@@ -82,12 +61,11 @@ func TestSubmit(t *testing.T) {
 					Planned: []api.PlannedAllocations{{}}, Asked: []api.Allocation{{SlurmJobID: 812}}, Refused: []string{"one more: the limit of jobs"},
 					ReadyJobs: []api.ScheduledJobs{{Ready: 3, Uncovered: 1, Reason: "too large"}}, Unfit: []api.UnfitJobs{{Text: "job a needs 9 GPUs"}},
 				}},
-				"GET /workflows/7/actions": {Body: `[]`},
 			},
 			Want: clitest.Result{
 				Stdout: "Successfully submitted workflow 7 (1 allocation)\nSlurm was asked for 812.\n" +
 					"`torc-slurm status 7` says how far it is, `torc-slurm sq` what Slurm does, `torc-slurm why JOB` why a job is where it is.\n" +
-					"Not taken: one more: the limit of jobs\n1 ready job without an allocation: too large\n",
+					"Rejected: one more: the limit of jobs\n1 ready job without an allocation: too large\n",
 				Stderr: "warning: never runs: job a needs 9 GPUs\nwarning: --account, --partition and --qos have no effect: " +
 					"the specification has schedule_nodes actions, whose Slurm schedulers say where\n",
 				Requests: requests,

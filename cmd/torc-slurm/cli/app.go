@@ -135,9 +135,14 @@ func ErrorText(err error) (message, hint string) {
 func WithPrefix(a *Factory, err error) error {
 	var refusal *client.APIError
 	if errors.As(err, &refusal) {
-		refusal.Detail.Hint = strings.ReplaceAll(refusal.Detail.Hint, "`torc-slurm ", "`"+Prefix(a)+" ")
+		refusal.Detail.Hint = HintWithPrefix(a, refusal.Detail.Hint)
 	}
 	return err
+}
+
+// HintWithPrefix adds the user's global flags to the commands in a hint of the server.
+func HintWithPrefix(a *Factory, hint string) string {
+	return strings.ReplaceAll(hint, "`torc-slurm ", "`"+Prefix(a)+" ")
 }
 
 // LogTo returns a logger that writes a line of text per record.

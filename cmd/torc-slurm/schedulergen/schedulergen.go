@@ -105,8 +105,11 @@ func Regenerate(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64
 		return nil, Refusal(err, siteErr)
 	}
 	r := &Regeneration{flags: flags, workflowID: id}
-	r.take(answer)
-	return r, r.checkSubmission(a)
+	if r.take(answer); r.plan == nil {
+		return r, nil
+	}
+	allocate.NoteFitness(a, r.plan)
+	return r, allocate.NoAllocation(a, r.plan)
 }
 
 // take stores the daemon's answer.
@@ -169,21 +172,6 @@ func (f *RegenerateFlags) addSubmission(ctx context.Context, a *cli.Factory, c *
 		q.Submit.NoAutoSchedule = new(true)
 	}
 	return nil
-}
-
-// checkSubmission returns an error if jobs were submitted and no allocation will come of it.
-func (r *Regeneration) checkSubmission(a *cli.Factory) error {
-	if r.plan == nil {
-		return nil
-	}
-	allocate.NoteFitness(a, r.plan)
-	if !r.plan.LookedAfter {
-		if len(r.plan.Refusals) > 0 {
-			return cli.FailedErrorf("ask Slurm for allocations of workflow %d: %s", r.workflowID, r.plan.Refusals[0].Text)
-		}
-		return nil
-	}
-	return allocate.WithoutAllocation(r.workflowID, r.plan, false, cli.Prefix(a))
 }
 
 func (r *Regeneration) total() (n int64) {

@@ -221,7 +221,6 @@ func TestScheduleDemand(t *testing.T) {
 				getActions,
 				`POST /workflows/12/plan {"output_dir":"$DIR/torc_output","partition":"debug","auto_schedule":{},"no_auto_schedule":false}`,
 				`POST /workflows/12/submit {"output_dir":"$DIR/torc_output","partition":"debug","auto_schedule":{},"no_auto_schedule":false}`,
-				getActions,
 			},
 		}},
 		clitest.Case{Args: "slurm schedule 12 -o out", Routes: routes.With(clitest.Routes{"POST /workflows/12/plan": {Status: 409, Body: `{"error":{"message":"there is no Slurm"}}`}}), Want: clitest.Result{
@@ -371,7 +370,7 @@ Requested 2 allocations from Slurm: 812, 813
 		},
 		clitest.Case{
 			Args: "slurm regenerate 12 --submit --no-auto-schedule -o out",
-			Routes: submitted(api.SchedulePlan{WorkflowID: 12, Refused: []string{rejected}, Refusals: []api.ScheduleRefusal{{Class: "permanent", Text: rejected}}},
+			Routes: submitted(api.SchedulePlan{WorkflowID: 12, Refused: []string{rejected}, NoAllocation: &api.Obstacle{Message: "ask Slurm for allocations of workflow 12: " + rejected}},
 				rejected),
 			Want: clitest.Result{
 				Status:   cli.ExitFailed,
