@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// New groups the commands about alerts.
+// New returns the group of commands about alerts.
 func New(a *cli.Factory) *cobra.Command {
 	return cli.NewGroup(a, cli.GroupManagement, "alerts", "List alerts and test their delivery",
 		newList(a), newTest(a))

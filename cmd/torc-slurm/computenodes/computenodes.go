@@ -17,7 +17,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// New groups the commands about compute nodes.
+// New returns the group of commands about compute nodes.
 func New(a *cli.Factory) *cobra.Command {
 	return cli.NewGroup(a, cli.GroupCompute, "compute-nodes", "Runners that take jobs",
 		newGet(a),
@@ -25,7 +25,7 @@ func New(a *cli.Factory) *cobra.Command {
 	)
 }
 
-// nodeScheduler is what a runner says about the allocation that it is in.
+// nodeScheduler is what a runner reports about its allocation.
 type nodeScheduler struct {
 	Type       string          `json:"type"`
 	SlurmJobID json.RawMessage `json:"slurm_job_id"`
@@ -38,7 +38,7 @@ func schedulerOf(n api.ComputeNode) nodeScheduler {
 	return s
 }
 
-// useText writes a peak and an average; nothing if there are none.
+// useText formats a peak and an average; empty if there are none.
 func useText[T int64 | float64](peak, average *T, write func(T) string) string {
 	if peak == nil && average == nil {
 		return ""
@@ -73,7 +73,7 @@ func computeNodeColumns(now time.Time) cli.List[api.ComputeNode] {
 	}}
 }
 
-// nodeDuration is how long a runner was, or has been, there.
+// nodeDuration returns how long a runner ran, or has been running.
 func nodeDuration(n api.ComputeNode, now time.Time) string {
 	switch {
 	case n.DurationSeconds != nil:

@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// New groups the commands about events.
+// New returns the group of commands about events.
 func New(a *cli.Factory) *cobra.Command {
 	return cli.NewGroup(a, cli.GroupAnalysis, "events", "What has happened in a workflow",
 		newList(a),

@@ -80,7 +80,7 @@ func TestGetLatestAndDelete(t *testing.T) {
 			Args: `events delete 7`, Routes: clitest.Routes{"DELETE /events/7": {Body: event(7)}},
 			Want: clitest.Result{Stdout: "Deleted event 7\n", Requests: []string{"DELETE /events/7"}},
 		},
-		clitest.Case{Args: `events follow 12 --level loud`, Want: clitest.Result{Status: 2, Stderr: "error: unknown level \"loud\": it is debug, info, warning or error\n"}},
+		clitest.Case{Args: `events follow 12 --level loud`, Want: clitest.Result{Status: 2, Stderr: "error: unknown level \"loud\": use debug, info, warning or error\n"}},
 	)
 }
 

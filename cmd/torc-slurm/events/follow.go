@@ -60,7 +60,7 @@ func runEventsFollow(ctx context.Context, a *cli.Factory, text string, flags fol
 	switch flags.level {
 	case "debug", "info", "warning", "error":
 	default:
-		return cli.UsageErrorf("unknown level %q: it is debug, info, warning or error", flags.level)
+		return cli.UsageErrorf("unknown level %q: use debug, info, warning or error", flags.level)
 	}
 	conn, err := a.Connect(ctx)
 	if err != nil {

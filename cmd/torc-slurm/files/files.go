@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
 
-// New groups the commands about files.
+// New returns the group of commands about files.
 func New(a *cli.Factory) *cobra.Command {
 	return cli.NewGroup(a, cli.GroupManagement, "files", "Files that jobs read and write",
 		newCreate(a),

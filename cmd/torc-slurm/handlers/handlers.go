@@ -12,7 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
 
-// New groups the commands about failure handlers.
+// New returns the group of commands about failure handlers.
 func New(a *cli.Factory) *cobra.Command {
 	return cli.NewGroup(a, cli.GroupManagement, "failure-handlers", "Rules for jobs that fail",
 		newList(a),

@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// New groups the commands about held jobs.
+// New returns the group of commands about held jobs.
 func New(a *cli.Factory) *cobra.Command {
 	return cli.NewGroup(a, cli.GroupManagement, "holds", "List held jobs and decide about them",
 		newList(a), newResolve(a))

@@ -10,7 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
 
-// NewDependencies groups the commands about what jobs wait for.
+// NewDependencies returns the group of commands about what jobs wait for.
 func NewDependencies(a *cli.Factory) *cobra.Command {
 	return cli.NewGroup(a, cli.GroupAnalysis, "job-dependencies", "What jobs wait for, read and write",
 		newJobJob(a),

@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// New groups the commands about jobs.
+// New returns the group of commands about jobs.
 func New(a *cli.Factory) *cobra.Command {
 	return cli.NewGroup(a, cli.GroupManagement, "jobs", "Create, list, change, reset and retry jobs",
 		newCreate(a),

@@ -11,7 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// NewBreakers groups the commands about circuit breakers.
+// NewBreakers returns the group of commands about circuit breakers.
 func NewBreakers(a *cli.Factory) *cobra.Command {
 	return cli.NewGroup(a, cli.GroupManagement, "breakers", "List and close open circuit breakers",
 		newBreakersList(a), newBreakersReset(a))

@@ -18,7 +18,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// New groups the commands about retry policies.
+// New returns the group of commands about retry policies.
 func New(a *cli.Factory) *cobra.Command {
 	return cli.NewGroup(a, cli.GroupManagement, "retry-policy", "Stored rules that decide which failures are retried",
 		newCreate(a), newGet(a), newList(a), newUpdate(a),

@@ -71,7 +71,7 @@ this command has to run.`,
 	f.BoolVar(&flags.autoSchedule, "auto-schedule", false, "make the daemon request allocations whenever ready jobs have no place")
 	f.Int64Var(&flags.threshold, "auto-schedule-threshold", 5, "… for at least this many `JOBS`")
 	f.Int64Var(&flags.stranded, "auto-schedule-stranded-timeout", 7200, "… or when they have waited this many `SECONDS` (0: never for fewer)")
-	f.Int64Var(&flags.cooldown, "auto-schedule-cooldown", 1800, "accepted for compatibility: allocations that are there count")
+	f.Int64Var(&flags.cooldown, "auto-schedule-cooldown", 1800, "accepted for compatibility: existing allocations count")
 	_ = f.MarkHidden("auto-schedule-cooldown")
 	cmd.MarkFlagsMutuallyExclusive("auto-schedule", "no-auto-schedule")
 	cmd.RunE = cli.Checked(flags.check, a.WorkflowCommand(func(ctx context.Context, c *cli.Connection, id int64) error {
@@ -82,7 +82,7 @@ this command has to run.`,
 
 func (f *watchFlags) check() error {
 	if f.interval <= 0 || f.threshold < 1 || f.stranded < 0 {
-		return cli.UsageErrorf("intervals and thresholds are greater than 0")
+		return cli.UsageErrorf("intervals and thresholds must be greater than 0")
 	}
 	return f.recoverFlags.check()
 }
@@ -145,7 +145,7 @@ func (w *watch) openLog() (closeLog func(), err error) {
 	}
 	host, err := os.Hostname()
 	if err != nil {
-		return nil, fmt.Errorf("name of this host: %w", err)
+		return nil, fmt.Errorf("get the name of this host: %w", err)
 	}
 	f, err := trustedfile.Append(filepath.Join(dir, fmt.Sprintf("watch_%s_wf%d.log", host, w.id)), 0o666)
 	if err != nil {
@@ -173,7 +173,7 @@ func (w *watch) autoSchedule(ctx context.Context) error {
 	allocate.TakeSbatchDefaults(w.app, request)
 	plan, err := w.c.Workflows.Submit(ctx, w.id, request)
 	if err != nil {
-		return fmt.Errorf("have the daemon ask for allocations of workflow %d: %w", w.id, err)
+		return fmt.Errorf("make the daemon request allocations for workflow %d: %w", w.id, err)
 	}
 	for _, u := range plan.Unfit {
 		w.say("Never runs: %s", u.Text)

@@ -37,7 +37,7 @@ func ended(n api.JobCounts) api.WorkflowStatus {
 
 func TestWatchRejects(t *testing.T) {
 	wrong := func(args string) clitest.Case {
-		return clitest.Case{Args: args, Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: intervals and thresholds are greater than 0\n"}}
+		return clitest.Case{Args: args, Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: intervals and thresholds must be greater than 0\n"}}
 	}
 	clitest.Check(t, NewWatch,
 		wrong("watch 12 -p 0"),
@@ -235,7 +235,7 @@ func TestWatchAutoSchedule(t *testing.T) {
 		}},
 		clitest.Case{Args: "watch 12 --auto-schedule -o out", Routes: routes.With(clitest.Routes{submit: {Status: 403, Body: `{"error":{"message":"not yours"}}`}}), Want: clitest.Result{
 			Status: cli.ExitRefused,
-			Stderr: "error: have the daemon ask for allocations of workflow 12: not yours\n",
+			Stderr: "error: make the daemon request allocations for workflow 12: not yours\n",
 			Requests: []string{
 				`POST /workflows/12/submit {"output_dir":"$DIR/out","auto_schedule":{"min_ready_jobs":5,"max_ready_age":"PT7200S"},"no_auto_schedule":false,"skip_checks":true}`,
 			},

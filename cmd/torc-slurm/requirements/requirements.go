@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
 
-// New groups the commands about resource requirements.
+// New returns the group of commands about resource requirements.
 func New(a *cli.Factory) *cobra.Command {
 	return cli.NewGroup(a, cli.GroupManagement, "resource-requirements", "Resources that jobs need",
 		newCreate(a),

@@ -14,16 +14,16 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// New groups the commands about results.
+// New returns the group of commands about results.
 func New(a *cli.Factory) *cobra.Command {
-	return cli.NewGroup(a, cli.GroupAnalysis, "results", "How attempts have ended",
+	return cli.NewGroup(a, cli.GroupAnalysis, "results", "Show how attempts have ended",
 		newList(a),
 		newGet(a),
 		newDelete(a),
 	)
 }
 
-// resultColumns are those of a list of results.
+// resultColumns returns the columns of a list of results.
 func resultColumns(allRuns bool) cli.List[api.Result] {
 	columns := []cli.Column[api.Result]{
 		{Title: "ID", Cell: func(r api.Result) string { return cli.OrEmpty(r.ID) }},
@@ -51,7 +51,7 @@ func resultColumns(allRuns bool) cli.List[api.Result] {
 	)}
 }
 
-// resultCause names the cause; of a canceled job it says because of which other one.
+// resultCause returns the cause; for a canceled job the text that names the other job.
 func resultCause(r api.Result) string {
 	if r.Status == workflow.Canceled {
 		return cli.FirstOf(cli.OrEmpty(r.CauseText), cli.OrEmpty(r.Cause))

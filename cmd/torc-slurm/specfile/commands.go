@@ -10,8 +10,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
 
-// ReadCommands reads a command from each line; empty lines and comments are
-// left out.
+// ReadCommands returns the commands in a file, one per line, without empty lines and comments.
+// It returns an error if the file cannot be read.
 func ReadCommands(a *cli.Factory, name string) ([]string, error) {
 	in := a.Stdin
 	if name != "-" {

@@ -1,5 +1,5 @@
-// Package specfile reads the specifications that commands are given, and makes
-// workflows of them.
+// Package specfile reads the specifications that commands get as arguments, and creates
+// workflows from them.
 package specfile
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Flags are those of commands that read a specification.
+// Flags are the flags of commands that read a specification.
 type Flags struct {
 	NoMonitoring bool
 	SkipChecks   bool
@@ -61,11 +61,11 @@ func ConfirmWarnings(a *cli.Factory, warnings []*spec.Warning) error {
 		return cli.Silent(cli.ExitInvalidSpec)
 	}
 	return &cli.ExitError{Status: cli.ExitInvalidSpec, Err: workflow.Errorf(workflow.CodeInvalid, "the workflow probably cannot do its work").
-		WithHint("mend the specification, or create it all the same with --skip-checks")}
+		WithHint("correct the specification, or create the workflow anyway with --skip-checks")}
 }
 
-// Create makes a workflow; it is all there or not at all, however often the
-// request has to be repeated.
+// Create creates a workflow and returns its id. It creates it completely or not at all, however
+// often the request has to be repeated.
 func Create(ctx context.Context, c *cli.Connection, d *workflow.Definition) (int64, error) {
 	created, err := c.Workflows.CreateDefinition(ctx, d, rand.Text())
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
 
-// New groups the commands about tasks.
+// New returns the group of commands about tasks.
 func New(a *cli.Factory) *cobra.Command {
 	return cli.NewGroup(a, cli.GroupManagement, "tasks", "Wait for work that the server does in the background", newWait(a))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// New groups the commands about user data.
+// New returns the group of commands about user data.
 func New(a *cli.Factory) *cobra.Command {
 	return cli.NewGroup(a, cli.GroupManagement, "user-data", "JSON values that jobs read and write",
 		newCreate(a),
