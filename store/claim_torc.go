@@ -87,11 +87,7 @@ func claimedJobs(tx *core.Tx, ids []int64) ([]workflow.Job, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := tx.Query(`SELECT `+view.JobColumns+` FROM json_each(?) k CROSS JOIN `+view.JobTables+` WHERE j.id = k.value ORDER BY k.key`, sqlite.IDList(ids))
-	if err != nil {
-		return nil, fmt.Errorf("read %d claimed jobs: %w", len(ids), err)
-	}
-	jobs, err := sqlite.Collect(rows, new(view.JobScanner).Scan)
+	jobs, err := sqlite.Select(tx, new(view.JobScanner).Scan, `SELECT `+view.JobColumns+` FROM json_each(?) k CROSS JOIN `+view.JobTables+` WHERE j.id = k.value ORDER BY k.key`, sqlite.IDList(ids))
 	if err != nil {
 		return nil, fmt.Errorf("read %d claimed jobs: %w", len(ids), err)
 	}

@@ -1,10 +1,9 @@
 package store
 
 import (
-	"fmt"
-
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
@@ -88,8 +87,5 @@ func classifyByUpdate(tx *core.Tx, id int64, u *workflow.JobUpdate) error {
 func lastCause(tx *core.Tx, l *core.LeasedJob, r *view.Run) (c workflow.Cause, err error) {
 	err = tx.Row(`SELECT COALESCE(MAX(cause), ''), COALESCE(MAX(return_code), 0), COALESCE(MAX(cause_text), '') FROM attempt
 		WHERE job_id = ? AND run_id = ? AND attempt_id = ?`, []any{l.JobID, r.RunID, l.Attempt}, &c.Kind, &c.ReturnCode, &c.Text)
-	if err != nil {
-		return c, fmt.Errorf("read attempt %d of job %d: %w", l.Attempt, l.JobID, err)
-	}
-	return c, nil
+	return c, sqlite.Wrap(err, "read attempt %d of job %d", l.Attempt, l.JobID)
 }

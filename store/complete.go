@@ -9,6 +9,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
@@ -160,10 +161,7 @@ func checkCompletion(tx *core.Tx, c *Completion, l *core.LeasedJob, r *view.Run)
 func nextAttemptNumber(tx *core.Tx, l *core.LeasedJob, r *view.Run, said int64) error {
 	err := tx.Row(`UPDATE job SET attempt_id = MAX(?2, 1 + COALESCE((SELECT MAX(attempt_id) FROM attempt WHERE job_id = ?1 AND run_id = ?3), 0))
 		WHERE id = ?1 RETURNING attempt_id`, []any{l.JobID, said, r.RunID}, &l.Attempt)
-	if err != nil {
-		return fmt.Errorf("number the attempt of job %d: %w", l.JobID, err)
-	}
-	return nil
+	return sqlite.Wrap(err, "number the attempt of job %d", l.JobID)
 }
 
 // endOf returns the end of an attempt that a client reports, in ms.
@@ -181,8 +179,5 @@ func isRecorded(tx *core.Tx, c *Completion) (same bool, err error) {
 		WHERE j.id = ?1 AND j.status = ?2 AND r.status = ?2 AND r.run_id = ?3 AND r.attempt_id >= ?4 AND r.compute_node_id = ?5
 			AND r.return_code = ?6 AND r.completion_time = ?7 AND r.exec_time_minutes = ?8)`,
 		[]any{c.JobID, int64(c.Status), c.RunID, r.AttemptID, r.ComputeNodeID, r.ReturnCode, r.CompletionTime, r.ExecTimeMinutes}, &same)
-	if err != nil {
-		return false, fmt.Errorf("compare the result of job %d: %w", c.JobID, err)
-	}
-	return same, nil
+	return same, sqlite.Wrap(err, "compare the result of job %d", c.JobID)
 }

@@ -15,12 +15,8 @@ import (
 // returns how many there were. A run that starts nothing more and has no live job is
 // aborted.
 func (s Timeouts) PassDeadlines(ctx context.Context) (passed int, err error) {
-	rows, err := s.DB.Read.QueryContext(ctx, `SELECT id FROM workflow WHERE deadline_ms IS NOT NULL AND deadline_state != 1 AND deadline_ms <= ?
+	due, err := sqlite.SelectContext(ctx, s.DB.Read, view.ScanID, `SELECT id FROM workflow WHERE deadline_ms IS NOT NULL AND deadline_state != 1 AND deadline_ms <= ?
 		AND has_ended = 0 AND is_canceled = 0 AND is_hidden = 0 ORDER BY id`, s.DB.Now().UnixMilli())
-	if err != nil {
-		return 0, fmt.Errorf("find deadlines: %w", err)
-	}
-	due, err := sqlite.Collect(rows, view.ScanID)
 	if err != nil {
 		return 0, fmt.Errorf("find deadlines: %w", err)
 	}

@@ -14,11 +14,7 @@ import (
 
 // ReviewEnds releases end jobs whose runners have left. It costs little if none waits.
 func (s Workflows) ReviewEnds(ctx context.Context) error {
-	rows, err := s.DB.Read.QueryContext(ctx, view.WaitingEnds+` AND NOT EXISTS (SELECT 1 FROM `+view.AwaitedRunners+`)`)
-	if err != nil {
-		return fmt.Errorf("find the end jobs that wait: %w", err)
-	}
-	due, err := sqlite.Collect(rows, view.ScanID)
+	due, err := sqlite.SelectContext(ctx, s.DB.Read, view.ScanID, view.WaitingEnds+` AND NOT EXISTS (SELECT 1 FROM `+view.AwaitedRunners+`)`)
 	if err != nil {
 		return fmt.Errorf("find the end jobs that wait: %w", err)
 	}

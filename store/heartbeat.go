@@ -37,11 +37,7 @@ func expireHeartbeats(tx *core.Tx, runnerID int64, silence time.Duration) (n int
 	if err != nil || suspended {
 		return 0, err
 	}
-	rows, err := tx.Query(view.HeartbeatJobs, runnerID)
-	if err != nil {
-		return 0, fmt.Errorf("read the heartbeats of runner %d: %w", runnerID, err)
-	}
-	all, err := sqlite.Collect(rows, view.ScanHeartbeat)
+	all, err := sqlite.Select(tx, view.ScanHeartbeat, view.HeartbeatJobs, runnerID)
 	if err != nil {
 		return 0, fmt.Errorf("read the heartbeats of runner %d: %w", runnerID, err)
 	}

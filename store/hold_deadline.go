@@ -21,11 +21,7 @@ const dueHolds = `SELECT j.id FROM job j JOIN workflow w ON w.id = j.workflow_id
 // Expire classifies the jobs whose hold has expired by the clock of the database, and
 // returns how many there were.
 func (s Holds) Expire(ctx context.Context) (n int, err error) {
-	rows, err := s.DB.Read.QueryContext(ctx, dueHolds, s.DB.Now().UnixMilli())
-	if err != nil {
-		return 0, fmt.Errorf("find expired holds: %w", err)
-	}
-	due, err := sqlite.Collect(rows, view.ScanID)
+	due, err := sqlite.SelectContext(ctx, s.DB.Read, view.ScanID, dueHolds, s.DB.Now().UnixMilli())
 	if err != nil {
 		return 0, fmt.Errorf("find expired holds: %w", err)
 	}

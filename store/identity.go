@@ -4,9 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 )
 
 // Identity returns the permanent name of this database, which distinguishes it from all
@@ -20,8 +20,5 @@ func (s *Store) Identity(ctx context.Context, fresh string) (name string, err er
 				[]any{fresh}, &name)
 		})
 	}
-	if err != nil {
-		return "", fmt.Errorf("name of the database: %w", err)
-	}
-	return name, nil
+	return name, sqlite.Wrap(err, "name of the database")
 }

@@ -89,10 +89,7 @@ func uncountCauses(tx *core.Tx, workflowID, job int64) error {
 		FROM (SELECT run_id, cause, COUNT(*) AS n, SUM(action IN ('retry', 'recover')) AS retried, SUM(counted) AS counted
 			FROM attempt WHERE job_id = ?2 GROUP BY 1, 2) a
 		WHERE cause_count.workflow_id = ?1 AND cause_count.run_id = a.run_id AND cause_count.cause = a.cause`, workflowID, job)
-	if err != nil {
-		return fmt.Errorf("count the attempts of workflow %d: %w", workflowID, err)
-	}
-	return nil
+	return sqlite.Wrap(err, "count the attempts of workflow %d", workflowID)
 }
 
 // noteDeleted adds to the verdict of a stage that one of its jobs was deleted. The next
@@ -103,10 +100,7 @@ func noteDeleted(tx *core.Tx, j *workflow.Job) error {
 	}
 	_, err := tx.Exec(`UPDATE stage SET verdict = json_set(verdict, '$.deleted_jobs', COALESCE(json_extract(verdict, '$.deleted_jobs'), 0) + 1)
 		WHERE id = ? AND state = 'ended' AND verdict IS NOT NULL`, *j.StageID)
-	if err != nil {
-		return fmt.Errorf("record that job %d of stage %d is deleted: %w", j.ID, *j.StageID, err)
-	}
-	return nil
+	return sqlite.Wrap(err, "record that job %d of stage %d is deleted", j.ID, *j.StageID)
 }
 
 // forgetCulprit clears skipped_by of jobs that were skipped because of a deleted job, or
@@ -117,10 +111,7 @@ func forgetCulprit(tx *core.Tx, gone *workflow.Job) error {
 	}
 	_, err := tx.Exec(`UPDATE job SET skipped_by = NULL WHERE workflow_id = ?1 AND status IN ({failed}, {canceled}, {terminated}, {pending_failed}) AND skipped_by IS NOT NULL
 		AND (skipped_by = ?2 OR NOT EXISTS (SELECT 1 FROM gate g WHERE g.id = job.gate_id AND g.failed > 0))`, gone.WorkflowID, gone.ID)
-	if err != nil {
-		return fmt.Errorf("clear the jobs skipped because of job %d: %w", gone.ID, err)
-	}
-	return nil
+	return sqlite.Wrap(err, "clear the jobs skipped because of job %d", gone.ID)
 }
 
 // narrowGate updates a gate that has lost a dependency. Jobs without dependencies have no
@@ -149,10 +140,8 @@ func narrowGate(tx *core.Tx, workflowID, gate int64) error {
 	if _, err := tx.Exec(`UPDATE job SET gate_id = ? WHERE gate_id = ?`, same, gate); err != nil {
 		return fmt.Errorf("replace gate %d: %w", gate, err)
 	}
-	if err := tx.ExecOne(`DELETE FROM gate WHERE id = ?`, gate); err != nil {
-		return fmt.Errorf("delete gate %d: %w", gate, err)
-	}
-	return nil
+	err = tx.ExecOne(`DELETE FROM gate WHERE id = ?`, gate)
+	return sqlite.Wrap(err, "delete gate %d", gate)
 }
 
 // recountActions updates actions that have lost a job. An action without jobs does not
@@ -167,10 +156,7 @@ func recountActions(tx *core.Tx, ids []int64) error {
 			FROM workflow_action_job aj JOIN job j ON j.id = aj.job_id
 			WHERE aj.action_id IN (SELECT value FROM json_each(?)) GROUP BY aj.action_id) c
 		WHERE workflow_action.id = c.action_id AND trigger_type IN ('on_jobs_ready', 'on_jobs_complete')`, sqlite.IDList(ids))
-	if err != nil {
-		return fmt.Errorf("count the jobs of actions: %w", err)
-	}
-	return nil
+	return sqlite.Wrap(err, "count the jobs of actions")
 }
 
 // continueWithout continues a workflow after the deletion of a job.

@@ -301,10 +301,7 @@ func envOf(tx *core.Tx, workflowID int64, env string) (id int64, err error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		id, err = tx.Insert(`INSERT INTO job_env (workflow_id, env) VALUES (?, ?)`, workflowID, env)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("environment of jobs of workflow %d: %w", workflowID, err)
-	}
-	return id, nil
+	return id, sqlite.Wrap(err, "environment of jobs of workflow %d", workflowID)
 }
 
 // policy returns the id of a job's policy; nil if it is empty.
@@ -337,10 +334,7 @@ func policyOf(tx *core.Tx, workflowID int64, policy string, watched bool) (id in
 	if errors.Is(err, sql.ErrNoRows) {
 		id, err = tx.Insert(`INSERT INTO job_policy (workflow_id, policy, watched) VALUES (?, ?, ?)`, workflowID, policy, watched)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("policy of jobs of workflow %d: %w", workflowID, err)
-	}
-	return id, nil
+	return id, sqlite.Wrap(err, "policy of jobs of workflow %d", workflowID)
 }
 
 // finish writes the rest, and checks and counts all jobs.

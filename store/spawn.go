@@ -34,10 +34,8 @@ func (s Jobs) Spawn(_ context.Context, callerID int64, request spawn.SpawnReques
 		if plan.Replay {
 			return nil
 		}
-		if ids, err = spawnJobs(tx, &caller, &plan); err != nil {
-			return fmt.Errorf("spawn jobs for job %d: %w", callerID, err)
-		}
-		return nil
+		ids, err = spawnJobs(tx, &caller, &plan)
+		return sqlite.Wrap(err, "spawn jobs for job %d", callerID)
 	})
 	return ids, iteration, err
 }
@@ -98,11 +96,7 @@ func idsByName(tx *core.Tx, query string, args ...any) (ids, several map[string]
 
 // lineageIteration returns the highest recorded iteration of a lineage.
 func lineageIteration(tx *core.Tx, workflowID int64, lineage string) (highest int64, err error) {
-	rows, err := tx.Query(`SELECT name FROM user_data WHERE workflow_id = ? AND name GLOB '__torc_lineage__*'`, workflowID)
-	if err != nil {
-		return 0, fmt.Errorf("read the lineage %q of workflow %d: %w", lineage, workflowID, err)
-	}
-	names, err := sqlite.Collect(rows, sqlite.ScanString)
+	names, err := sqlite.Select(tx, sqlite.ScanString, `SELECT name FROM user_data WHERE workflow_id = ? AND name GLOB '__torc_lineage__*'`, workflowID)
 	if err != nil {
 		return 0, fmt.Errorf("read the lineage %q of workflow %d: %w", lineage, workflowID, err)
 	}
@@ -163,8 +157,6 @@ func recordLineage(tx *core.Tx, workflowID int64, record *spawn.LineageState) er
 	if record.Final {
 		query += ` ON CONFLICT (workflow_id, name) WHERE name GLOB '__torc_lineage__*' DO UPDATE SET data = excluded.data`
 	}
-	if _, err := tx.Exec(query, workflowID, record.Name, string(record.Data)); err != nil {
-		return fmt.Errorf("write user data %q: %w", record.Name, err)
-	}
-	return nil
+	_, err := tx.Exec(query, workflowID, record.Name, string(record.Data))
+	return sqlite.Wrap(err, "write user data %q", record.Name)
 }

@@ -64,11 +64,7 @@ func expireJobs(tx *core.Tx, o *view.Overdue, explanation string) (n int64, err 
 // tellExpired raises one alert for all jobs with the expired timeout.
 func tellExpired(tx *core.Tx, r *view.Run, o *view.Overdue, began int64, explanation string) error {
 	where := view.OverdueJobs[o.Timeout]
-	rows, err := tx.Query(`SELECT name FROM job WHERE `+where+` ORDER BY id LIMIT ?3`, o.PolicyID, began, view.Few)
-	if err != nil {
-		return fmt.Errorf("name jobs of workflow %d with an expired %s: %w", r.WorkflowID, o.Timeout, err)
-	}
-	names, err := sqlite.Collect(rows, sqlite.ScanString)
+	names, err := sqlite.Select(tx, sqlite.ScanString, `SELECT name FROM job WHERE `+where+` ORDER BY id LIMIT ?3`, o.PolicyID, began, view.Few)
 	if err != nil {
 		return fmt.Errorf("name jobs of workflow %d with an expired %s: %w", r.WorkflowID, o.Timeout, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/engine"
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -61,11 +62,7 @@ func requireNoWork(tx *core.Tx, id int64) error {
 // DeleteLeftovers deletes the rows of workflows whose creation or deletion was interrupted
 // by a crash. The daemon calls it before it serves.
 func (s Workflows) DeleteLeftovers(ctx context.Context) error {
-	rows, err := s.DB.Read.QueryContext(ctx, `SELECT id FROM workflow WHERE is_hidden = 1`)
-	if err != nil {
-		return fmt.Errorf("read hidden workflows: %w", err)
-	}
-	ids, err := sqlite.Collect(rows, func(r sqlite.Scanner) (id int64, err error) { return id, r.Scan(&id) })
+	ids, err := sqlite.SelectContext(ctx, s.DB.Read, view.ScanID, `SELECT id FROM workflow WHERE is_hidden = 1`)
 	if err != nil {
 		return fmt.Errorf("read hidden workflows: %w", err)
 	}
@@ -115,10 +112,8 @@ func (s Workflows) deleteRows(id int64) error {
 			return fmt.Errorf("delete the allocations of workflow %d: %w", id, err)
 		}
 		// The remaining rows are deleted by cascade.
-		if _, err := tx.Exec(`DELETE FROM workflow WHERE id = ?`, id); err != nil {
-			return fmt.Errorf("delete workflow %d: %w", id, err)
-		}
-		return nil
+		_, err := tx.Exec(`DELETE FROM workflow WHERE id = ?`, id)
+		return sqlite.Wrap(err, "delete workflow %d", id)
 	})
 }
 

@@ -79,11 +79,7 @@ func requireJobs(tx *core.Tx, w *workflow.Workflow, policy *workflow.RunPolicy) 
 	if policy == nil || policy.End == nil || policy.End.SuccessIf == "" || w.DynamicJobs != nil {
 		return nil
 	}
-	rows, err := tx.Query(`SELECT name FROM job WHERE workflow_id = ? ORDER BY id`, w.ID)
-	if err != nil {
-		return fmt.Errorf("read the names of jobs of workflow %d: %w", w.ID, err)
-	}
-	names, err := sqlite.Collect(rows, sqlite.ScanString)
+	names, err := sqlite.Select(tx, sqlite.ScanString, `SELECT name FROM job WHERE workflow_id = ? ORDER BY id`, w.ID)
 	if err != nil {
 		return fmt.Errorf("read the names of jobs of workflow %d: %w", w.ID, err)
 	}

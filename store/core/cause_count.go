@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -42,10 +43,7 @@ func (tx *Tx) CountCause(r *view.Run, cause workflow.CauseKind, d *workflow.Deci
 func (tx *Tx) UncountCause(r *view.Run, cause workflow.CauseKind, d *workflow.Decision) error {
 	err := tx.ExecOne(`UPDATE cause_count SET n = n - 1, retried = retried - ?4, counted = counted - ?5 WHERE workflow_id = ?1 AND run_id = ?2 AND cause = ?3`,
 		r.WorkflowID, r.RunID, string(cause), d.Retries(), d.Counted)
-	if err != nil {
-		return fmt.Errorf("uncount an attempt of workflow %d: %w", r.WorkflowID, err)
-	}
-	return nil
+	return sqlite.Wrap(err, "uncount an attempt of workflow %d", r.WorkflowID)
 }
 
 // FlushCauses writes the collected counts.

@@ -48,14 +48,10 @@ type ClaimHoldSelection struct {
 
 // ReleaseClaims ends claim holds of a workflow.
 func ReleaseClaims(tx *Tx, workflowID int64, which ClaimHoldSelection, why string) error {
-	rows, err := tx.Query(`UPDATE claim_hold SET ended_ms = MAX(?2, since_ms), ended_why = ?3
+	ended, err := sqlite.Select(tx, view.ScanClaimHold, `UPDATE claim_hold SET ended_ms = MAX(?2, since_ms), ended_why = ?3
 		WHERE workflow_id = ?1 AND ended_ms = 0 AND (?4 = '' OR kind = ?4) AND (?5 IS NULL OR name = ?5)
 			AND (NOT ?6 OR until_ms BETWEEN 1 AND ?2) RETURNING `+view.ClaimHoldColumns,
 		workflowID, tx.NowMS, why, string(which.Kind), which.Name, which.Expired)
-	if err != nil {
-		return fmt.Errorf("release the claims of workflow %d: %w", workflowID, err)
-	}
-	ended, err := sqlite.Collect(rows, view.ScanClaimHold)
 	if err != nil {
 		return fmt.Errorf("release the claims of workflow %d: %w", workflowID, err)
 	}

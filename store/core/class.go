@@ -3,7 +3,6 @@ package core
 import (
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
@@ -26,10 +25,7 @@ func ClassOf(tx *Tx, workflowID int64, k ClassKey) (id int64, err error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		id, err = tx.Insert(`INSERT INTO claim_class (workflow_id, priority, requirements_id, scheduler_id, labels, login) VALUES (?, ?, ?, ?, ?, ?)`, args...)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("claim class of workflow %d: %w", workflowID, err)
-	}
-	return id, nil
+	return id, sqlite.Wrap(err, "claim class of workflow %d", workflowID)
 }
 
 // ReadyClasses returns the classes of a workflow with claimable jobs.
@@ -40,15 +36,8 @@ func ReadyClasses(tx *Tx, workflowID int64) ([]view.JobClass, error) {
 
 // ClassesWhere reads the classes that meet a condition, by id.
 func ClassesWhere(tx *Tx, workflowID int64, condition string, args ...any) ([]view.JobClass, error) {
-	rows, err := tx.Query(view.SelectClasses+condition+` ORDER BY c.id`, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read the claim classes of workflow %d: %w", workflowID, err)
-	}
-	classes, err := sqlite.Collect(rows, view.ScanClass)
-	if err != nil {
-		return nil, fmt.Errorf("read the claim classes of workflow %d: %w", workflowID, err)
-	}
-	return classes, nil
+	classes, err := sqlite.Select(tx, view.ScanClass, view.SelectClasses+condition+` ORDER BY c.id`, args...)
+	return classes, sqlite.Wrap(err, "read the claim classes of workflow %d", workflowID)
 }
 
 // LoadClass reads a class.

@@ -3,7 +3,6 @@ package core
 import (
 	"cmp"
 	"database/sql"
-	"fmt"
 	"slices"
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
@@ -56,15 +55,8 @@ type Leases []LeasedJob
 
 // LoadLeases returns the leases of a runner.
 func LoadLeases(tx *Tx, runnerID int64) (Leases, error) {
-	rows, err := tx.Query(`SELECT `+LeaseColumns+` FROM job WHERE compute_node_id = ? AND status IN {live} ORDER BY id`, runnerID)
-	if err != nil {
-		return nil, fmt.Errorf("read the leases of runner %d: %w", runnerID, err)
-	}
-	all, err := sqlite.Collect(rows, ScanLease)
-	if err != nil {
-		return nil, fmt.Errorf("read the leases of runner %d: %w", runnerID, err)
-	}
-	return all, nil
+	all, err := sqlite.Select(tx, ScanLease, `SELECT `+LeaseColumns+` FROM job WHERE compute_node_id = ? AND status IN {live} ORDER BY id`, runnerID)
+	return all, sqlite.Wrap(err, "read the leases of runner %d", runnerID)
 }
 
 // Of returns the lease of a job; nil if there is none.

@@ -77,21 +77,15 @@ func DeleteAll(e *Shared, name string, workflowID int64, query string) (n int64,
 		if err := RequireWorkflow(tx, workflowID); err != nil {
 			return err
 		}
-		if n, err = tx.Exec(query, workflowID); err != nil {
-			return fmt.Errorf("%s of workflow %d: %w", name, workflowID, err)
-		}
-		return nil
+		n, err = tx.Exec(query, workflowID)
+		return sqlite.Wrap(err, "%s of workflow %d", name, workflowID)
 	})
 	return n, err
 }
 
 // IDsOf runs a query for ids.
 func IDsOf(tx *Tx, query string, args ...any) ([]int64, error) {
-	rows, err := tx.Query(query, args...)
-	if err != nil {
-		return nil, err
-	}
-	return sqlite.Collect(rows, view.ScanID)
+	return sqlite.Select(tx, view.ScanID, query, args...)
 }
 
 // IDSet returns ids ascending and unique; nil if there are none.

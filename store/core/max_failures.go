@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
@@ -109,8 +110,5 @@ func FailedJobs(tx *Tx, r *view.Run) (int64, error) {
 func forgivenFailures(tx *Tx, r *view.Run) (n int64, err error) {
 	err = tx.Row(`SELECT COALESCE(MAX(json_extract(evidence, '$.forgiven')), 0) FROM claim_hold WHERE workflow_id = ? AND run_id = ? AND kind = 'max_failures'`,
 		[]any{r.WorkflowID, r.RunID}, &n)
-	if err != nil {
-		return 0, fmt.Errorf("read the claim holds of workflow %d: %w", r.WorkflowID, err)
-	}
-	return n, nil
+	return n, sqlite.Wrap(err, "read the claim holds of workflow %d", r.WorkflowID)
 }

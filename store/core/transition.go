@@ -104,8 +104,5 @@ func MoveJobs(tx *Tx, op workflow.Operation, workflowID int64, to workflow.JobSt
 	if err == nil && n != total {
 		err = fmt.Errorf("%w: %d of %d", sqlite.ErrNoRow, n, total)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("make jobs of workflow %d %s: %w", workflowID, to, err)
-	}
-	return n, nil
+	return n, sqlite.Wrap(err, "make jobs of workflow %d %s", workflowID, to)
 }

@@ -13,11 +13,7 @@ import (
 // resetActions sets the actions of a workflow back according to the statuses of their jobs,
 // and deletes the actions of recoveries.
 func resetActions(tx *core.Tx, workflowID int64, onlyUninitialized bool) error {
-	rows, err := tx.Query(`SELECT `+view.ActionColumns+` FROM workflow_action WHERE workflow_id = ? ORDER BY id`, workflowID)
-	if err != nil {
-		return fmt.Errorf("read the actions of workflow %d: %w", workflowID, err)
-	}
-	actions, err := sqlite.Collect(rows, view.ScanAction)
+	actions, err := sqlite.Select(tx, view.ScanAction, `SELECT `+view.ActionColumns+` FROM workflow_action WHERE workflow_id = ? ORDER BY id`, workflowID)
 	if err != nil {
 		return fmt.Errorf("read the actions of workflow %d: %w", workflowID, err)
 	}
@@ -30,11 +26,8 @@ func resetActions(tx *core.Tx, workflowID int64, onlyUninitialized bool) error {
 }
 
 func resetAction(tx *core.Tx, a action.Record, onlyUninitialized bool) error {
-	rows, err := tx.Query(`SELECT j.status FROM workflow_action_job aj JOIN job j ON j.id = aj.job_id WHERE aj.action_id = ?`, a.ID)
-	if err != nil {
-		return err
-	}
-	statuses, err := sqlite.Collect(rows, func(r sqlite.Scanner) (s workflow.JobStatus, err error) { return s, r.Scan(&s) })
+	statuses, err := sqlite.Select(tx, func(r sqlite.Scanner) (s workflow.JobStatus, err error) { return s, r.Scan(&s) },
+		`SELECT j.status FROM workflow_action_job aj JOIN job j ON j.id = aj.job_id WHERE aj.action_id = ?`, a.ID)
 	if err != nil {
 		return err
 	}

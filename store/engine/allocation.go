@@ -41,11 +41,7 @@ func CancelAllocations(tx *core.Tx, workflowID int64, why string) (int64, error)
 // RequestCancel requests the cancellation of the live allocations that meet a condition. It
 // returns how many there were.
 func RequestCancel(tx *core.Tx, condition string, arg any, why string) (int64, error) {
-	rows, err := tx.Query(`SELECT `+view.AllocationColumns+` FROM allocation WHERE state != 'ended' AND cancel_ms = 0 AND superseded_ms = 0 AND `+condition, arg)
-	if err != nil {
-		return 0, fmt.Errorf("find allocations to cancel: %w", err)
-	}
-	all, err := sqlite.Collect(rows, view.ScanAllocation)
+	all, err := sqlite.Select(tx, view.ScanAllocation, `SELECT `+view.AllocationColumns+` FROM allocation WHERE state != 'ended' AND cancel_ms = 0 AND superseded_ms = 0 AND `+condition, arg)
 	if err != nil {
 		return 0, fmt.Errorf("find allocations to cancel: %w", err)
 	}

@@ -63,10 +63,7 @@ func (f *Finisher) Record(l *core.LeasedJob, e *Ending, d *workflow.Decision) er
 	}
 	err = f.results.Add(l.JobID, f.Run.WorkflowID, f.Run.RunID, l.Attempt, *e.Host.ID, c.ReturnCode, minutes, completed, status,
 		usage[0], usage[1], usage[2], usage[3])
-	if err != nil {
-		return fmt.Errorf("write the result of attempt %d of job %d: %w", l.Attempt, l.JobID, err)
-	}
-	return nil
+	return sqlite.Wrap(err, "write the result of attempt %d of job %d", l.Attempt, l.JobID)
 }
 
 // orNull returns v, or null if it is 0: not measured.

@@ -188,11 +188,7 @@ func BreakerEvent(tx *core.Tx, workflowID int64, kind workflow.EventType, t work
 // read until one opens.
 func OpenTrips(tx *core.Tx) ([]workflow.BreakerTrip, error) {
 	if tx.Shared.Breakers == nil {
-		rows, err := tx.Query(`SELECT `+row.TripColumns+` FROM breaker_trip WHERE ended_ms = 0 AND until_ms > ? ORDER BY +id`, tx.NowMS)
-		if err != nil {
-			return nil, fmt.Errorf("read open circuit breakers: %w", err)
-		}
-		open, err := sqlite.Collect(rows, row.ScanTrip)
+		open, err := sqlite.Select(tx, row.ScanTrip, `SELECT `+row.TripColumns+` FROM breaker_trip WHERE ended_ms = 0 AND until_ms > ? ORDER BY +id`, tx.NowMS)
 		if err != nil {
 			return nil, fmt.Errorf("read open circuit breakers: %w", err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/row"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/event"
@@ -167,10 +168,7 @@ func RequireCompensationRuns(tx *core.Tx, r *view.Run, job int64) error {
 // isCompensating reports whether a job belongs to a compensation.
 func isCompensating(tx *core.Tx, r *view.Run, job int64) (is bool, err error) {
 	err = tx.Row(`SELECT EXISTS (SELECT 1 FROM job WHERE workflow_id = ?1 AND id = ?2 AND `+view.InCompensation+`)`, []any{r.WorkflowID, job}, &is)
-	if err != nil {
-		return false, fmt.Errorf("find the compensation of job %d: %w", job, err)
-	}
-	return is, nil
+	return is, sqlite.Wrap(err, "find the compensation of job %d", job)
 }
 
 // RequireNotUndone rejects a manual end of a job while its run is being undone, since the

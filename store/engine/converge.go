@@ -200,10 +200,8 @@ func closeEnd(tx *core.Tx, end *row.Stage, runID int64) error {
 	if end == nil || end.State == stage.Ended {
 		return nil
 	}
-	if err := tx.ExecOne(`UPDATE stage SET state = 'ended', run_id = ?, ended_ms = ? WHERE id = ? AND state = 'running'`, runID, tx.NowMS, end.ID); err != nil {
-		return fmt.Errorf("end stage %d: %w", end.ID, err)
-	}
-	return nil
+	err := tx.ExecOne(`UPDATE stage SET state = 'ended', run_id = ?, ended_ms = ? WHERE id = ? AND state = 'running'`, runID, tx.NowMS, end.ID)
+	return sqlite.Wrap(err, "end stage %d", end.ID)
 }
 
 // reopenStage continues a child stage that had its verdict: its sub-workflow job runs
@@ -231,8 +229,6 @@ func SettleStageOf(tx *core.Tx, r *view.Run, job int64) error {
 	if err := EndIfOver(tx, r.WorkflowID); err != nil {
 		return err
 	}
-	if err := blockBeforeStage(tx, r.WorkflowID, job); err != nil {
-		return fmt.Errorf("let job %d wait for its stage: %w", job, err)
-	}
-	return nil
+	err := blockBeforeStage(tx, r.WorkflowID, job)
+	return sqlite.Wrap(err, "let job %d wait for its stage", job)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
@@ -23,10 +24,7 @@ func startDeadline(tx *core.Tx, r *view.Run) error {
 		return err
 	}
 	_, err = tx.Exec(`UPDATE workflow SET deadline_ms = ?2 WHERE id = ?1 AND deadline_ms IS NULL`, r.WorkflowID, p.Deadline.DueMS(tx.NowMS))
-	if err != nil {
-		return fmt.Errorf("set the deadline of workflow %d: %w", r.WorkflowID, err)
-	}
-	return nil
+	return sqlite.Wrap(err, "set the deadline of workflow %d", r.WorkflowID)
 }
 
 // PassDeadline applies the deadline of a run. It reports whether the deadline has passed

@@ -87,13 +87,7 @@ func demandOf(tx *core.Tx, l *core.LeasedJob) (asks, *placement.JobDemand, error
 
 // runnerFacts returns the resources of the live runners of a workflow.
 func runnerFacts(tx *core.Tx, workflowID int64) ([]placement.RunnerFacts, error) {
-	rows, err := tx.Query(view.SelectRunnerFacts, workflowID)
-	if err != nil {
-		return nil, fmt.Errorf("read the runners of workflow %d: %w", workflowID, err)
-	}
-	runners, err := sqlite.Collect(rows, func(r sqlite.Scanner) (placement.RunnerFacts, error) { return view.ScanRunnerFacts(r, tx.NowMS) })
-	if err != nil {
-		return nil, fmt.Errorf("read the runners of workflow %d: %w", workflowID, err)
-	}
-	return runners, nil
+	runners, err := sqlite.Select(tx, func(r sqlite.Scanner) (placement.RunnerFacts, error) { return view.ScanRunnerFacts(r, tx.NowMS) },
+		view.SelectRunnerFacts, workflowID)
+	return runners, sqlite.Wrap(err, "read the runners of workflow %d", workflowID)
 }

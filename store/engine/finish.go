@@ -161,10 +161,7 @@ func avoided(tx *core.Tx, job int64) ([]workflow.AvoidedNode, error) {
 		return nil, fmt.Errorf("read the avoid list of job %d: %w", job, err)
 	}
 	list, err := view.ReadAvoided(text)
-	if err != nil {
-		return nil, fmt.Errorf("job %d: %w", job, err)
-	}
-	return list, nil
+	return list, sqlite.Wrap(err, "job %d", job)
 }
 
 // hold makes the job wait for a classification. The time limit is that of the rule, else of
@@ -257,10 +254,8 @@ func (f *Finisher) RecordEndedElsewhere(l *core.LeasedJob, c workflow.Cause, d w
 	if err := f.Record(l, &Ending{Cause: c, EndMS: f.tx.NowMS, Host: host, NoResult: true}, &d); err != nil {
 		return err
 	}
-	if err := f.attempts.Flush(); err != nil {
-		return fmt.Errorf("record attempt %d of job %d: %w", l.Attempt, l.JobID, err)
-	}
-	return nil
+	err = f.attempts.Flush()
+	return sqlite.Wrap(err, "record attempt %d of job %d", l.Attempt, l.JobID)
 }
 
 // Flush writes what was collected, with its consequences. It reports whether there was

@@ -80,10 +80,8 @@ func (m *GateMaker) Finish() error {
 			}
 		}
 	}
-	if err := edges.Flush(); err != nil {
-		return fmt.Errorf("insert dependencies of workflow %d: %w", m.workflowID, err)
-	}
-	return nil
+	err := edges.Flush()
+	return sqlite.Wrap(err, "insert dependencies of workflow %d", m.workflowID)
 }
 
 // checkGate rejects dependencies that are not jobs of the workflow.
@@ -109,10 +107,7 @@ func CountGate(tx *core.Tx, id int64) error {
 			SELECT TOTAL(j.status NOT BETWEEN {completed} AND {disabled}), TOTAL(j.status BETWEEN {failed} AND {terminated})
 			FROM gate_dependency d JOIN job j ON j.id = d.job_id WHERE d.gate_id = gate.id)
 		WHERE id = ?`, id)
-	if err != nil {
-		return fmt.Errorf("count the dependencies of gate %d: %w", id, err)
-	}
-	return nil
+	return sqlite.Wrap(err, "count the dependencies of gate %d", id)
 }
 
 // CountGates sets the counters of all gates of a workflow from their dependencies, after
@@ -123,8 +118,5 @@ func CountGates(tx *core.Tx, workflowID int64) error {
 			FROM gate g JOIN gate_dependency d ON d.gate_id = g.id JOIN job j ON j.id = d.job_id
 			WHERE g.workflow_id = ? GROUP BY g.id) c
 		WHERE gate.id = c.id AND (gate.open != c.open OR gate.failed != c.failed)`, workflowID)
-	if err != nil {
-		return fmt.Errorf("count the dependencies of workflow %d: %w", workflowID, err)
-	}
-	return nil
+	return sqlite.Wrap(err, "count the dependencies of workflow %d", workflowID)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 )
 
@@ -11,10 +12,7 @@ import (
 // not torc's own, which cannot be asked.
 func presentRunners(tx *core.Tx, workflowID int64) (ids string, err error) {
 	err = tx.Row(`SELECT json_group_array(id) FROM compute_node WHERE workflow_id = ? AND is_active = 1 AND runner_key IS NOT NULL`, []any{workflowID}, &ids)
-	if err != nil {
-		return "", fmt.Errorf("find the runners of workflow %d: %w", workflowID, err)
-	}
-	return ids, nil
+	return ids, sqlite.Wrap(err, "find the runners of workflow %d", workflowID)
 }
 
 // holdRunEnd makes the end job of an aborted run wait for the runners that may still be
@@ -67,8 +65,5 @@ func EndWaits(tx *core.Tx, r *view.Run) (waits bool, err error) {
 	}
 	err = tx.Row(`SELECT EXISTS (SELECT 1 FROM stage s WHERE s.workflow_id = ? AND s.waits_for IS NOT NULL AND EXISTS (SELECT 1 FROM `+view.AwaitedRunners+`))`,
 		[]any{r.WorkflowID}, &waits)
-	if err != nil {
-		return false, fmt.Errorf("check for processes of workflow %d: %w", r.WorkflowID, err)
-	}
-	return waits, nil
+	return waits, sqlite.Wrap(err, "check for processes of workflow %d", r.WorkflowID)
 }

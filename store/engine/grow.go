@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
@@ -44,10 +45,7 @@ func loadAsks(tx *core.Tx, l *core.LeasedJob) (a asks, byHand bool, err error) {
 		FROM claim_class c JOIN resource_requirements q ON q.id = c.requirements_id WHERE c.id = ?1`, []any{l.ClassID, l.RunnerID, l.WorkflowID},
 		&a.key.Priority, &a.key.SchedulerID, &a.key.Labels, &a.key.Login, &q.Name, &q.NumCPUs, &q.NumGPUs, &q.NumNodes, &q.Memory, &q.Runtime,
 		&a.memoryBytes, &a.runtimeSeconds, &byHand)
-	if err != nil {
-		return a, false, fmt.Errorf("read the requirements of job %d: %w", l.JobID, err)
-	}
-	return a, byHand, nil
+	return a, byHand, sqlite.Wrap(err, "read the requirements of job %d", l.JobID)
 }
 
 // growRequirements changes the requirements of the next attempt of a job.
@@ -61,10 +59,8 @@ func growRequirements(tx *core.Tx, l *core.LeasedJob, a asks, q workflow.Resourc
 	if err != nil {
 		return err
 	}
-	if err := tx.ExecOne(`UPDATE job SET class_id = ? WHERE id = ?`, class, l.JobID); err != nil {
-		return fmt.Errorf("grow job %d: %w", l.JobID, err)
-	}
-	return nil
+	err = tx.ExecOne(`UPDATE job SET class_id = ? WHERE id = ?`, class, l.JobID)
+	return sqlite.Wrap(err, "grow job %d", l.JobID)
 }
 
 // requirementsLike returns the id of requirements equal to q. It stores them if there are

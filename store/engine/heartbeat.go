@@ -31,11 +31,7 @@ func (f *Finisher) CancelSilent(l *core.LeasedJob, h *view.Heartbeat, allocation
 // UnheardJobs returns the jobs of a silent runner because of which its allocation is being
 // canceled.
 func UnheardJobs(tx *core.Tx, runnerID int64) (map[int64]bool, error) {
-	rows, err := tx.Query(view.HeartbeatJobs, runnerID)
-	if err != nil {
-		return nil, fmt.Errorf("read the heartbeats of runner %d: %w", runnerID, err)
-	}
-	all, err := sqlite.Collect(rows, view.ScanHeartbeat)
+	all, err := sqlite.Select(tx, view.ScanHeartbeat, view.HeartbeatJobs, runnerID)
 	if err != nil {
 		return nil, fmt.Errorf("read the heartbeats of runner %d: %w", runnerID, err)
 	}

@@ -70,10 +70,8 @@ func joinGates(tx *core.Tx, joins []jobGate) error {
 			return fmt.Errorf("set dependencies of jobs: %w", err)
 		}
 	}
-	if err := update.Flush(); err != nil {
-		return fmt.Errorf("set dependencies of jobs: %w", err)
-	}
-	return nil
+	err := update.Flush()
+	return sqlite.Wrap(err, "set dependencies of jobs")
 }
 
 // missingDependency is an edge that the graph lacks.
@@ -84,7 +82,9 @@ type missingDependency struct {
 // missingDependencies returns the edges that files and user data imply and that the graph
 // lacks, by job.
 func missingDependencies(tx *core.Tx, workflowID int64) ([]missingDependency, error) {
-	rows, err := tx.Query(`SELECT i.job_id AS consumer, COALESCE(j.gate_id, 0), i.producer FROM (
+	missing, err := sqlite.Select(tx, func(r sqlite.Scanner) (m missingDependency, err error) {
+		return m, r.Scan(&m.jobID, &m.gateID, &m.dependsOn)
+	}, `SELECT i.job_id AS consumer, COALESCE(j.gate_id, 0), i.producer FROM (
 			SELECT i.job_id, o.job_id AS producer FROM file f
 				JOIN job_output_file o ON o.file_id = f.id JOIN job_input_file i ON i.file_id = f.id WHERE f.workflow_id = ?1
 			UNION
@@ -94,16 +94,7 @@ func missingDependencies(tx *core.Tx, workflowID int64) ([]missingDependency, er
 		WHERE i.job_id != i.producer AND j.stage_id IS (SELECT p.stage_id FROM job p WHERE p.id = i.producer)
 			AND NOT EXISTS (SELECT 1 FROM gate_dependency d WHERE d.job_id = i.producer AND d.gate_id = j.gate_id)
 		ORDER BY consumer`, workflowID)
-	if err != nil {
-		return nil, fmt.Errorf("find implied dependencies of workflow %d: %w", workflowID, err)
-	}
-	missing, err := sqlite.Collect(rows, func(r sqlite.Scanner) (m missingDependency, err error) {
-		return m, r.Scan(&m.jobID, &m.gateID, &m.dependsOn)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("find implied dependencies of workflow %d: %w", workflowID, err)
-	}
-	return missing, nil
+	return missing, sqlite.Wrap(err, "find implied dependencies of workflow %d", workflowID)
 }
 
 // checkCycles rejects a graph with a cycle.
@@ -116,11 +107,8 @@ func checkCycles(tx *core.Tx, workflowID int64) error {
 		id, gate int64
 		name     string
 	}
-	rows, err := tx.Query(`SELECT id, COALESCE(gate_id, 0), name FROM job WHERE workflow_id = ? ORDER BY id`, workflowID)
-	if err != nil {
-		return fmt.Errorf("read the graph of workflow %d: %w", workflowID, err)
-	}
-	nodes, err := sqlite.Collect(rows, func(r sqlite.Scanner) (n node, err error) { return n, r.Scan(&n.id, &n.gate, &n.name) })
+	nodes, err := sqlite.Select(tx, func(r sqlite.Scanner) (n node, err error) { return n, r.Scan(&n.id, &n.gate, &n.name) },
+		`SELECT id, COALESCE(gate_id, 0), name FROM job WHERE workflow_id = ? ORDER BY id`, workflowID)
 	if err != nil {
 		return fmt.Errorf("read the graph of workflow %d: %w", workflowID, err)
 	}

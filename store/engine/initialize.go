@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/event"
@@ -167,10 +168,7 @@ func numberAttempts(tx *core.Tx, r *view.Run) error {
 		return fmt.Errorf("number the attempts of workflow %d: %w", r.WorkflowID, err)
 	}
 	_, err = tx.Exec(`UPDATE job SET result_id = NULL WHERE workflow_id = ? AND result_id IS NOT NULL AND status NOT BETWEEN {completed} AND {disabled}`, r.WorkflowID)
-	if err != nil {
-		return fmt.Errorf("drop old results of workflow %d: %w", r.WorkflowID, err)
-	}
-	return nil
+	return sqlite.Wrap(err, "drop old results of workflow %d", r.WorkflowID)
 }
 
 // announceInitialized writes the event of an initialization, with torc's names.
@@ -223,10 +221,8 @@ func settleBlocked(tx *core.Tx, r *view.Run) error {
 	if err != nil {
 		return err
 	}
-	if err := c.follow(nil, nil, gates); err != nil {
-		return fmt.Errorf("release jobs of workflow %d: %w", r.WorkflowID, err)
-	}
-	return nil
+	err = c.follow(nil, nil, gates)
+	return sqlite.Wrap(err, "release jobs of workflow %d", r.WorkflowID)
 }
 
 // ReopenIfOpen continues an ended run if jobs are open again. A canceled run ends again at

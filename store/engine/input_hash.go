@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 )
 
@@ -19,8 +20,6 @@ func storeHashes(tx *core.Tx, workflowID int64) error {
 			return fmt.Errorf("store the hashes of jobs of workflow %d: %w", workflowID, err)
 		}
 	}
-	if err := update.Flush(); err != nil {
-		return fmt.Errorf("store the hashes of jobs of workflow %d: %w", workflowID, err)
-	}
-	return nil
+	err = update.Flush()
+	return sqlite.Wrap(err, "store the hashes of jobs of workflow %d", workflowID)
 }

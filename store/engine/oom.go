@@ -68,11 +68,7 @@ func AnnounceUnattributed(tx *core.Tx, a *compute.Allocation, end *compute.Alloc
 	if known || count == 0 {
 		return nil
 	}
-	rows, err := tx.Query(`SELECT j.name`+attempts+` GROUP BY j.id ORDER BY j.id LIMIT 10`, a.WorkflowID, a.ID)
-	if err != nil {
-		return fmt.Errorf("name the jobs of allocation %d: %w", a.ID, err)
-	}
-	names, err := sqlite.Collect(rows, sqlite.ScanString)
+	names, err := sqlite.Select(tx, sqlite.ScanString, `SELECT j.name`+attempts+` GROUP BY j.id ORDER BY j.id LIMIT 10`, a.WorkflowID, a.ID)
 	if err != nil {
 		return fmt.Errorf("name the jobs of allocation %d: %w", a.ID, err)
 	}

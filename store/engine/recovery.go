@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/event"
@@ -192,8 +193,5 @@ func (f *Finisher) recordRecovery(l *core.LeasedJob, e *Ending, d *workflow.Deci
 			cause_text, evidence, on_error, action, reason, rule, policy_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		l.JobID, f.Run.RunID, l.Attempt, f.Run.WorkflowID, e.Host.Hostname, l.StartMS, e.EndMS, c.ReturnCode, string(c.Kind), string(c.Confidence),
 		c.Text, string(evidence), string(order.OnError), string(d.Action), d.Reason, d.Rule, d.PolicyHash)
-	if err != nil {
-		return fmt.Errorf("record the recovery of job %d: %w", l.JobID, err)
-	}
-	return nil
+	return sqlite.Wrap(err, "record the recovery of job %d", l.JobID)
 }

@@ -274,10 +274,8 @@ func (c *Cascade) spare(gates string) ([]int64, error) {
 // release makes the blocked jobs behind gates ready.
 func (c *Cascade) release(gates string) error {
 	if !c.triggers && !c.Run.Stages {
-		if err := releaseJobs(c.Tx, c.Run.WorkflowID, gates); err != nil {
-			return fmt.Errorf("make jobs ready: %w", err)
-		}
-		return nil
+		err := releaseJobs(c.Tx, c.Run.WorkflowID, gates)
+		return sqlite.Wrap(err, "make jobs ready")
 	}
 	ids, err := releaseJobIDs(c.Tx, c.Run.WorkflowID, gates)
 	if err != nil {

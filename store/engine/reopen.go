@@ -65,10 +65,8 @@ func WaitAgain(tx *core.Tx, workflowID int64, jobs []int64) error {
 	if len(jobs) == 0 {
 		return nil
 	}
-	if err := blockJobsAgain(tx, workflowID, jobs); err != nil {
-		return fmt.Errorf("let jobs of workflow %d wait again: %w", workflowID, err)
-	}
-	return nil
+	err := blockJobsAgain(tx, workflowID, jobs)
+	return sqlite.Wrap(err, "let jobs of workflow %d wait again", workflowID)
 }
 
 // SettleJob makes a job that has not started wait for its open dependencies, or continue if
@@ -99,8 +97,5 @@ func SettleJob(tx *core.Tx, r *view.Run, job int64) error {
 	if err == nil && r.Stages {
 		err = SettleStageOf(tx, r, job)
 	}
-	if err != nil {
-		return fmt.Errorf("settle job %d: %w", job, err)
-	}
-	return nil
+	return sqlite.Wrap(err, "settle job %d", job)
 }

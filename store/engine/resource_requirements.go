@@ -1,9 +1,8 @@
 package engine
 
 import (
-	"fmt"
-
 	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -16,10 +15,7 @@ func InsertRequirements(tx *core.Tx, q workflow.ResourceRequirements) (int64, er
 	id, err := tx.Insert(`INSERT INTO resource_requirements
 		(workflow_id, name, num_cpus, num_gpus, num_nodes, memory, runtime, memory_bytes, runtime_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		q.WorkflowID, q.Name, q.NumCPUs, q.NumGPUs, q.NumNodes, q.Memory, q.Runtime, memory, runtime)
-	if err != nil {
-		return 0, fmt.Errorf("insert resource requirements %q: %w", q.Name, err)
-	}
-	return id, nil
+	return id, sqlite.Wrap(err, "insert resource requirements %q", q.Name)
 }
 
 // Measure checks requirements. It returns their memory in bytes and their runtime in

@@ -20,15 +20,8 @@ const outside = `SELECT id FROM stage WHERE workflow_id = ?1 AND kind = 'compens
 
 // loadStages reads the stages that meet a condition.
 func loadStages(tx *core.Tx, condition string, args ...any) ([]row.Stage, error) {
-	rows, err := tx.Query(`SELECT `+row.StageColumns+` FROM `+row.StageTables+` WHERE `+condition+` ORDER BY s.id`, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read stages: %w", err)
-	}
-	all, err := sqlite.Collect(rows, row.ScanStage)
-	if err != nil {
-		return nil, fmt.Errorf("read stages: %w", err)
-	}
-	return all, nil
+	all, err := sqlite.Select(tx, row.ScanStage, `SELECT `+row.StageColumns+` FROM `+row.StageTables+` WHERE `+condition+` ORDER BY s.id`, args...)
+	return all, sqlite.Wrap(err, "read stages")
 }
 
 // endStage returns the end stage of a stage (nil: of the main one); nil if it has none.
@@ -51,10 +44,7 @@ func RunningStages(tx *core.Tx, workflowID int64) (n int64, err error) {
 // HasStage reports whether a workflow has a stage of a kind.
 func HasStage(tx *core.Tx, workflowID int64, kind workflow.StageKind) (has bool, err error) {
 	err = tx.Row(`SELECT EXISTS (SELECT 1 FROM stage WHERE workflow_id = ? AND kind = ?)`, []any{workflowID, string(kind)}, &has)
-	if err != nil {
-		return false, fmt.Errorf("check for a %s stage of workflow %d: %w", kind, workflowID, err)
-	}
-	return has, nil
+	return has, sqlite.Wrap(err, "check for a %s stage of workflow %d", kind, workflowID)
 }
 
 // liveJobs returns how many jobs of a workflow are held by a runner.
@@ -72,10 +62,7 @@ func liveJobs(tx *core.Tx, workflowID int64) (int64, error) {
 func countOutside(tx *core.Tx, workflowID int64) (all, compensations int64, err error) {
 	err = tx.Row(`SELECT COUNT(*), COUNT(*) FILTER (WHERE s.kind = 'compensation') FROM stage s JOIN job j ON j.stage_id = s.id AND j.status IN {open}
 		WHERE s.id IN (`+outside+`)`, []any{workflowID}, &all, &compensations)
-	if err != nil {
-		return 0, 0, fmt.Errorf("count the jobs behind the main stage of workflow %d: %w", workflowID, err)
-	}
-	return all, compensations, nil
+	return all, compensations, sqlite.Wrap(err, "count the jobs behind the main stage of workflow %d", workflowID)
 }
 
 // RefuseBeforeStage rejects a status that would run a job before its stage, or reopen a

@@ -13,10 +13,7 @@ import (
 func hasJobTriggers(tx *core.Tx, workflowID int64) (has bool, err error) {
 	err = tx.Row(`SELECT EXISTS (SELECT 1 FROM workflow_action WHERE workflow_id = ? AND has_job_ids = 1
 		AND trigger_type IN ('on_jobs_ready', 'on_jobs_complete'))`, []any{workflowID}, &has)
-	if err != nil {
-		return false, fmt.Errorf("check for actions of workflow %d: %w", workflowID, err)
-	}
-	return has, nil
+	return has, sqlite.Wrap(err, "check for actions of workflow %d", workflowID)
 }
 
 // CountTriggers counts jobs that changed their status, for the actions that wait for that.
@@ -42,8 +39,5 @@ func CountTriggers(tx *core.Tx, from, to workflow.JobStatus, jobs []int64) error
 func triggerEnd(tx *core.Tx, workflowID int64) error {
 	_, err := tx.Exec(`UPDATE workflow_action SET trigger_count = required_triggers
 		WHERE workflow_id = ? AND trigger_type = 'on_workflow_complete' AND trigger_count < required_triggers`, workflowID)
-	if err != nil {
-		return fmt.Errorf("trigger the actions at the end of workflow %d: %w", workflowID, err)
-	}
-	return nil
+	return sqlite.Wrap(err, "trigger the actions at the end of workflow %d", workflowID)
 }

@@ -2,9 +2,9 @@ package fleet
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
@@ -20,10 +20,7 @@ func showScheduled(tx *core.Tx, a *compute.Allocation, status string) error {
 	}
 	// A client may have deleted the row.
 	_, err := tx.Exec(`UPDATE scheduled_compute_node SET status = ? WHERE id = ? AND status != ?`, status, a.ScheduledComputeNodeID, status)
-	if err != nil {
-		return fmt.Errorf("show allocation %d as %s: %w", a.ID, status, err)
-	}
-	return nil
+	return sqlite.Wrap(err, "show allocation %d as %s", a.ID, status)
 }
 
 // newestRestart returns the newest restart of an intent; sql.ErrNoRows if there is
@@ -41,9 +38,6 @@ func newestRestart(tx *core.Tx, intentID string) (compute.Allocation, error) {
 func (s Allocations) Widen(_ context.Context, id int64, partitions string) error {
 	return s.shared.Do("widen allocation", func(tx *core.Tx) error {
 		_, err := tx.Exec(`UPDATE allocation SET request = json_set(request, '$.partition', ?) WHERE id = ? AND state = 'pending'`, partitions, id)
-		if err != nil {
-			return fmt.Errorf("widen allocation %d: %w", id, err)
-		}
-		return nil
+		return sqlite.Wrap(err, "widen allocation %d", id)
 	})
 }

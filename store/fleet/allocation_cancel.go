@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/engine"
@@ -39,9 +38,6 @@ func (s Allocations) SendingCancel(_ context.Context, ids []int64) error {
 			WHERE (id IN (SELECT value FROM json_each(?2)) OR state IN ('pending', 'active') AND (intent_id, slurm_job_id) IN
 				(SELECT intent_id, slurm_job_id FROM allocation WHERE id IN (SELECT value FROM json_each(?2))))
 			AND (state = 'ended' OR cancel_ms != 0)`, tx.NowMS, sqlite.IDList(ids))
-		if err != nil {
-			return fmt.Errorf("note the cancel of %d allocations: %w", len(ids), err)
-		}
-		return nil
+		return sqlite.Wrap(err, "note the cancel of %d allocations", len(ids))
 	})
 }

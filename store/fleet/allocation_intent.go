@@ -9,6 +9,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 	"github.com/torc-slurm/torc-slurm/workflow/event"
@@ -81,10 +82,7 @@ func recordIntent(tx *core.Tx, in *AllocationIntent, request string) (a compute.
 func (s Allocations) Doubt(_ context.Context, id int64, text string) error {
 	return s.shared.Do("doubt allocation", func(tx *core.Tx) error {
 		_, err := tx.Exec(`UPDATE allocation SET asked_ms = ?, slurm_reason = ? WHERE id = ? AND state = 'intent'`, tx.NowMS, text, id)
-		if err != nil {
-			return fmt.Errorf("doubt allocation %d: %w", id, err)
-		}
-		return nil
+		return sqlite.Wrap(err, "doubt allocation %d", id)
 	})
 }
 

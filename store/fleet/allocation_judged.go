@@ -59,10 +59,8 @@ func (s Allocations) CancelJudged(_ context.Context, on Judged, why, refusal str
 		if err != nil || n == 0 || refusal == "" {
 			return err
 		}
-		if err := tx.ExecOne(`UPDATE allocation SET refusal = ? WHERE id = ?`, refusal, a.ID); err != nil {
-			return fmt.Errorf("record the refusal of allocation %d: %w", a.ID, err)
-		}
-		return nil
+		err = tx.ExecOne(`UPDATE allocation SET refusal = ? WHERE id = ?`, refusal, a.ID)
+		return sqlite.Wrap(err, "record the refusal of allocation %d", a.ID)
 	})
 }
 

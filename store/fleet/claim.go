@@ -176,11 +176,7 @@ func (c *Claim) elsewhere(k placement.Class) (bool, error) {
 	}
 	if !c.askedFor {
 		c.askedFor = true
-		rows, err := c.tx.Query(core.SelectRunners+`WHERE workflow_id = ? AND is_active = 1 AND hostname != ? LIMIT 100`, c.workflowID, c.runner.Hostname)
-		if err != nil {
-			return false, fmt.Errorf("read the nodes of workflow %d: %w", c.workflowID, err)
-		}
-		others, err := sqlite.Collect(rows, core.ScanRunner)
+		others, err := sqlite.Select(c.tx, core.ScanRunner, core.SelectRunners+`WHERE workflow_id = ? AND is_active = 1 AND hostname != ? LIMIT 100`, c.workflowID, c.runner.Hostname)
 		if err != nil {
 			return false, fmt.Errorf("read the nodes of workflow %d: %w", c.workflowID, err)
 		}
@@ -203,10 +199,8 @@ func (c *Claim) Take(runID int64, holder *int64) error {
 	if len(c.Picked) == 0 {
 		return nil
 	}
-	if err := engine.ClaimJobs(c.tx, c.workflowID, runID, JobsOf(c.Picked), holder); err != nil {
-		return fmt.Errorf("claim %d jobs of workflow %d: %w", len(c.Picked), c.workflowID, err)
-	}
-	return nil
+	err := engine.ClaimJobs(c.tx, c.workflowID, runID, JobsOf(c.Picked), holder)
+	return sqlite.Wrap(err, "claim %d jobs of workflow %d", len(c.Picked), c.workflowID)
 }
 
 // JobsOf returns the ids of candidates.

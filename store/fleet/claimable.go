@@ -1,11 +1,11 @@
 package fleet
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
@@ -49,10 +49,7 @@ func claimableLater(tx *core.Tx, r *core.Runner, counts stage.Counts, timeLeft *
 	var others bool
 	err = tx.Row(`SELECT EXISTS (SELECT 1 FROM compute_node WHERE workflow_id = ? AND is_active = 1 AND id != ?)`,
 		[]any{r.WorkflowID, r.ID}, &others)
-	if err != nil {
-		return false, fmt.Errorf("check for other nodes of workflow %d: %w", r.WorkflowID, err)
-	}
-	return others, nil
+	return others, sqlite.Wrap(err, "check for other nodes of workflow %d", r.WorkflowID)
 }
 
 // readyFor reports whether a ready job fits a runner that holds nothing, and does not avoid

@@ -30,11 +30,7 @@ func loadHostShare(tx *core.Tx, r *core.Runner) (*hostShare, error) {
 	if err != nil || !shared {
 		return nil, err
 	}
-	rows, err := tx.Query(selectHostUsers, r.Hostname, r.BootID)
-	if err != nil {
-		return nil, fmt.Errorf("read the runners of %s: %w", r.Hostname, err)
-	}
-	all, err := sqlite.Collect(rows, view.ScanNeighbour)
+	all, err := sqlite.Select(tx, view.ScanNeighbour, selectHostUsers, r.Hostname, r.BootID)
 	if err != nil {
 		return nil, fmt.Errorf("read the runners of %s: %w", r.Hostname, err)
 	}

@@ -118,11 +118,7 @@ func dismissRunner(tx *core.Tx, r *core.Runner, f lease.LeaveRequest) error {
 // dismissRunners ends the leases of the runners of an allocation. It returns how many
 // attempts ended, and how many claimed jobs are ready again.
 func dismissRunners(tx *core.Tx, a *compute.Allocation, end *compute.AllocationEnd) (ended, returned int64, err error) {
-	rows, err := tx.Query(core.SelectRunners+`WHERE allocation_id = ? AND is_active = 1 AND runner_key IS NOT NULL ORDER BY id`, a.ID)
-	if err != nil {
-		return 0, 0, fmt.Errorf("find the runners of allocation %d: %w", a.ID, err)
-	}
-	runners, err := sqlite.Collect(rows, core.ScanRunner)
+	runners, err := sqlite.Select(tx, core.ScanRunner, core.SelectRunners+`WHERE allocation_id = ? AND is_active = 1 AND runner_key IS NOT NULL ORDER BY id`, a.ID)
 	if err != nil {
 		return 0, 0, fmt.Errorf("find the runners of allocation %d: %w", a.ID, err)
 	}

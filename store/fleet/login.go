@@ -1,9 +1,8 @@
 package fleet
 
 import (
-	"fmt"
-
 	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
@@ -15,8 +14,5 @@ func leftForAllocations(tx *core.Tx, workflowID int64) (left bool, err error) {
 		OR EXISTS (SELECT 1 FROM stage WHERE workflow_id = ?1 AND kind = 'compensation' AND state != 'ended')
 		OR EXISTS (SELECT 1 FROM workflow_action WHERE workflow_id = ?1 AND trigger_type = ?2 AND executed = 0)`,
 		[]any{workflowID, action.TriggerWorkflowComplete}, &left)
-	if err != nil {
-		return false, fmt.Errorf("check for work of workflow %d in allocations: %w", workflowID, err)
-	}
-	return left, nil
+	return left, sqlite.Wrap(err, "check for work of workflow %d in allocations", workflowID)
 }

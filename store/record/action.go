@@ -60,15 +60,11 @@ func (s Actions) List(ctx context.Context, workflowID int64) ([]action.Record, e
 		return nil, fmt.Errorf("list the actions of workflow %d: %w", workflowID, err)
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	rows, err := tx.QueryContext(ctx, `SELECT `+view.ActionColumns+` FROM workflow_action WHERE workflow_id = ? ORDER BY id`, workflowID)
+	actions, err := sqlite.SelectContext(ctx, tx, view.ScanAction, `SELECT `+view.ActionColumns+` FROM workflow_action WHERE workflow_id = ? ORDER BY id`, workflowID)
 	if err != nil {
 		return nil, fmt.Errorf("list the actions of workflow %d: %w", workflowID, err)
 	}
-	actions, err := sqlite.Collect(rows, view.ScanAction)
-	if err != nil {
-		return nil, fmt.Errorf("list the actions of workflow %d: %w", workflowID, err)
-	}
-	rows, err = tx.QueryContext(ctx, `SELECT aj.action_id, aj.job_id FROM workflow_action_job aj JOIN workflow_action a ON a.id = aj.action_id
+	rows, err := tx.QueryContext(ctx, `SELECT aj.action_id, aj.job_id FROM workflow_action_job aj JOIN workflow_action a ON a.id = aj.action_id
 		WHERE a.workflow_id = ? ORDER BY aj.action_id, aj.job_id`, workflowID)
 	if err != nil {
 		return nil, fmt.Errorf("list the jobs of actions of workflow %d: %w", workflowID, err)
@@ -192,10 +188,7 @@ func (s Actions) Take(_ context.Context, workflowID, id int64) (taken bool, err 
 			return nil
 		}
 		err = tx.ExecOne(`UPDATE workflow_action SET executed = 1 - persistent, executed_at = ?, taken_ms = ? WHERE id = ?`, view.Rfc3339(tx.NowMS), tx.NowMS, id)
-		if err != nil {
-			return fmt.Errorf("take action %d: %w", id, err)
-		}
-		return nil
+		return sqlite.Wrap(err, "take action %d", id)
 	})
 	return taken, err
 }

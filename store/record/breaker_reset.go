@@ -36,12 +36,8 @@ func (s Breakers) Reset(_ context.Context, q view.BreakerFilter, user string) (c
 // CloseBreakers closes the open breakers that meet a condition, whose arguments begin with
 // ?3, and releases their claim holds.
 func CloseBreakers(tx *core.Tx, why, condition string, args ...any) ([]workflow.BreakerTrip, error) {
-	rows, err := tx.Query(`UPDATE breaker_trip SET ended_ms = MAX(?1, since_ms), ended_why = ?2 WHERE ended_ms = 0 AND until_ms > ?1 AND `+condition+`
+	closed, err := sqlite.Select(tx, row.ScanTrip, `UPDATE breaker_trip SET ended_ms = MAX(?1, since_ms), ended_why = ?2 WHERE ended_ms = 0 AND until_ms > ?1 AND `+condition+`
 		RETURNING `+row.TripColumns, append([]any{tx.NowMS, why}, args...)...)
-	if err != nil {
-		return nil, fmt.Errorf("close circuit breakers: %w", err)
-	}
-	closed, err := sqlite.Collect(rows, row.ScanTrip)
 	if err != nil {
 		return nil, fmt.Errorf("close circuit breakers: %w", err)
 	}

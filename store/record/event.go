@@ -3,7 +3,6 @@ package record
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
@@ -84,16 +83,9 @@ func (s Events) LastSeq(ctx context.Context, workflowID int64) (seq int64, err e
 // After returns at most limit events of a workflow with a seq greater than after, by seq.
 // Deleted ones are included, with null as data.
 func (s Events) After(ctx context.Context, workflowID, after, limit int64) ([]event.Event, error) {
-	rows, err := s.shared.DB.Read.QueryContext(ctx, `SELECT `+eventColumns+` FROM event WHERE workflow_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
+	events, err := sqlite.SelectContext(ctx, s.shared.DB.Read, scanEvent, `SELECT `+eventColumns+` FROM event WHERE workflow_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
 		workflowID, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read the events of workflow %d after %d: %w", workflowID, after, err)
-	}
-	events, err := sqlite.Collect(rows, scanEvent)
-	if err != nil {
-		return nil, fmt.Errorf("read the events of workflow %d after %d: %w", workflowID, after, err)
-	}
-	return events, nil
+	return events, sqlite.Wrap(err, "read the events of workflow %d after %d", workflowID, after)
 }
 
 // Update replaces an event's data. Its seq, time and type do not change.
@@ -129,10 +121,7 @@ func (s Events) DeleteAll(_ context.Context, workflowID int64) (n int64, err err
 			return err
 		}
 		n, err = tx.Exec(`UPDATE event SET data = 'null', is_deleted = 1 WHERE workflow_id = ? AND is_deleted = 0`, workflowID)
-		if err != nil {
-			return fmt.Errorf("delete the events of workflow %d: %w", workflowID, err)
-		}
-		return nil
+		return sqlite.Wrap(err, "delete the events of workflow %d", workflowID)
 	})
 	return n, err
 }

@@ -2,7 +2,6 @@ package record
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
@@ -30,10 +29,7 @@ func (s FailureHandlers) Create(_ context.Context, h workflow.FailureHandler) (w
 			return err
 		}
 		h.ID, err = tx.Insert(`INSERT INTO failure_handler (workflow_id, name, rules) VALUES (?, ?, ?)`, h.WorkflowID, h.Name, h.Rules)
-		if err != nil {
-			return fmt.Errorf("insert failure handler %q: %w", h.Name, err)
-		}
-		return nil
+		return sqlite.Wrap(err, "insert failure handler %q", h.Name)
 	})
 	return h, err
 }

@@ -2,7 +2,6 @@ package record
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
@@ -24,10 +23,7 @@ func (s LocalSchedulers) Create(_ context.Context, c compute.LocalScheduler) (co
 			return err
 		}
 		c.ID, err = tx.Insert(`INSERT INTO local_scheduler (workflow_id, memory, num_cpus) VALUES (?, ?, ?)`, c.WorkflowID, c.Memory, c.NumCPUs)
-		if err != nil {
-			return fmt.Errorf("insert local scheduler: %w", err)
-		}
-		return nil
+		return sqlite.Wrap(err, "insert local scheduler")
 	})
 	return c, err
 }

@@ -1,9 +1,8 @@
 package record
 
 import (
-	"fmt"
-
 	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 )
 
@@ -15,8 +14,5 @@ func ForgiveFailures(tx *core.Tx, r *view.Run) error {
 	}
 	_, err = tx.Exec(`UPDATE claim_hold SET evidence = json_set(evidence, '$.forgiven', ?) WHERE workflow_id = ? AND kind = 'max_failures' AND ended_ms = 0`,
 		failed, r.WorkflowID)
-	if err != nil {
-		return fmt.Errorf("forgive the failures of workflow %d: %w", r.WorkflowID, err)
-	}
-	return nil
+	return sqlite.Wrap(err, "forgive the failures of workflow %d", r.WorkflowID)
 }

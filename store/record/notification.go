@@ -127,9 +127,6 @@ func (s Alerts) MessageInterrupted(_ context.Context, batch int64) error {
 func (s Alerts) endTry(batch int64, columns string, args ...any) error {
 	return s.shared.Do("end an attempt to send a message", func(tx *core.Tx) error {
 		_, err := tx.Exec(`UPDATE notification SET `+columns+` WHERE batch = ?1 AND batch != 0 AND state = 'pending'`, append([]any{batch}, args...)...)
-		if err != nil {
-			return fmt.Errorf("end an attempt to send message %d: %w", batch, err)
-		}
-		return nil
+		return sqlite.Wrap(err, "end an attempt to send message %d", batch)
 	})
 }

@@ -110,11 +110,8 @@ func (s Policies) Queues(ctx context.Context) ([]workflow.QueuePolicies, error) 
 		workflow.Queue
 		policy string
 	}
-	rows, err := s.DB.Read.QueryContext(ctx, `SELECT kind, queue, name FROM queue_policy ORDER BY kind, queue, position`)
-	if err != nil {
-		return nil, fmt.Errorf("list the retry policies of queues: %w", err)
-	}
-	all, err := sqlite.Collect(rows, func(r sqlite.Scanner) (a attached, err error) { return a, r.Scan(&a.Kind, &a.Name, &a.policy) })
+	all, err := sqlite.SelectContext(ctx, s.DB.Read, func(r sqlite.Scanner) (a attached, err error) { return a, r.Scan(&a.Kind, &a.Name, &a.policy) },
+		`SELECT kind, queue, name FROM queue_policy ORDER BY kind, queue, position`)
 	if err != nil {
 		return nil, fmt.Errorf("list the retry policies of queues: %w", err)
 	}

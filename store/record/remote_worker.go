@@ -37,15 +37,8 @@ func (s RemoteWorkers) List(ctx context.Context, workflowID int64) ([]compute.Re
 	if err := view.RequireVisible(ctx, s.shared.DB, workflowID); err != nil {
 		return nil, err
 	}
-	rows, err := s.shared.DB.Read.QueryContext(ctx, `SELECT workflow_id, worker FROM remote_worker WHERE workflow_id = ? ORDER BY worker`, workflowID)
-	if err != nil {
-		return nil, fmt.Errorf("list the remote workers of workflow %d: %w", workflowID, err)
-	}
-	workers, err := sqlite.Collect(rows, scanRemoteWorker)
-	if err != nil {
-		return nil, fmt.Errorf("list the remote workers of workflow %d: %w", workflowID, err)
-	}
-	return workers, nil
+	workers, err := sqlite.SelectContext(ctx, s.shared.DB.Read, scanRemoteWorker, `SELECT workflow_id, worker FROM remote_worker WHERE workflow_id = ? ORDER BY worker`, workflowID)
+	return workers, sqlite.Wrap(err, "list the remote workers of workflow %d", workflowID)
 }
 
 // Delete removes a host from a workflow.

@@ -171,10 +171,7 @@ func (s Requirements) DeleteUnused(_ context.Context, workflowID int64) (n int64
 		}
 		n, err = tx.Exec(`DELETE FROM resource_requirements WHERE workflow_id = ?1 AND name != ?2
 			AND id NOT IN (SELECT requirements_id FROM claim_class WHERE workflow_id = ?1)`, workflowID, workflow.DefaultRequirements)
-		if err != nil {
-			return fmt.Errorf("delete resource requirements of workflow %d: %w", workflowID, err)
-		}
-		return nil
+		return sqlite.Wrap(err, "delete resource requirements of workflow %d", workflowID)
 	})
 	return n, err
 }

@@ -59,10 +59,7 @@ func insertResult(tx *core.Tx, r workflow.Result) (int64, error) {
 		completion_time, status, peak_memory_bytes, avg_memory_bytes, peak_cpu_percent, avg_cpu_percent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.JobID, r.WorkflowID, r.RunID, r.AttemptID, r.ComputeNodeID, r.ReturnCode, r.ExecTimeMinutes,
 		r.CompletionTime, r.Status, r.PeakMemoryBytes, r.AvgMemoryBytes, r.PeakCPUPercent, r.AvgCPUPercent)
-	if err != nil {
-		return 0, fmt.Errorf("insert the result of job %d, run %d, attempt %d: %w", r.JobID, r.RunID, r.AttemptID, err)
-	}
-	return id, nil
+	return id, sqlite.Wrap(err, "insert the result of job %d, run %d, attempt %d", r.JobID, r.RunID, r.AttemptID)
 }
 
 // sameResult returns the id of the stored result of r's attempt; CodeConflict if it differs
@@ -129,10 +126,7 @@ func (s Results) lacks(ctx context.Context, q *ResultFilter) (lacking bool, err 
 	}
 	err = s.shared.DB.Read.QueryRowContext(ctx, `SELECT (SELECT COALESCE(SUM(n), 0) FROM cause_count WHERE workflow_id = ?1) != (SELECT COUNT(*) FROM result WHERE workflow_id = ?1)`,
 		q.WorkflowID).Scan(&lacking)
-	if err != nil {
-		return false, fmt.Errorf("count the results of workflow %d: %w", q.WorkflowID, err)
-	}
-	return lacking, nil
+	return lacking, sqlite.Wrap(err, "count the results of workflow %d", q.WorkflowID)
 }
 
 func scanAttemptResult(row sqlite.Scanner) (r workflow.Result, err error) {

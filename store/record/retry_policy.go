@@ -20,10 +20,8 @@ func scanRetryPolicy(r sqlite.Scanner) (p workflow.StoredPolicy, err error) {
 	if err := r.Scan(&text, &p.Hash, &p.Version, &p.CreatedMS, &p.UpdatedMS); err != nil {
 		return p, err
 	}
-	if err := json.Unmarshal([]byte(text), &p.RetryPolicy); err != nil {
-		return p, fmt.Errorf("read a retry policy: %w", err)
-	}
-	return p, nil
+	err = json.Unmarshal([]byte(text), &p.RetryPolicy)
+	return p, sqlite.Wrap(err, "read a retry policy")
 }
 
 // Create stores a new retry policy; CodeConflict if the name is in use.

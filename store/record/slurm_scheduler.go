@@ -40,10 +40,7 @@ func InsertSlurmScheduler(tx *core.Tx, c compute.SlurmScheduler) (int64, error) 
 			walltime, extra, serialize_allocations) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.WorkflowID, c.Name, c.Account, c.Gres, c.Mem, c.Nodes, c.NtasksPerNode, c.Partition, c.QOS, c.Tmp,
 		c.Walltime, c.Extra, c.SerializeAllocations)
-	if err != nil {
-		return 0, fmt.Errorf("insert slurm scheduler %q: %w", c.Name, err)
-	}
-	return id, nil
+	return id, sqlite.Wrap(err, "insert slurm scheduler %q", c.Name)
 }
 
 // Get returns a Slurm scheduler; CodeNotFound if there is none with this id.

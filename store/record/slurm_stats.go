@@ -47,10 +47,7 @@ func putSlurmStats(tx *core.Tx, t *compute.SlurmStats) error {
 		RETURNING id`,
 		[]any{t.WorkflowID, t.JobID, t.RunID, t.AttemptID, t.SlurmJobID, t.MaxRSSBytes, t.MaxVMSizeBytes,
 			t.MaxDiskReadBytes, t.MaxDiskWriteBytes, t.AveCPUSeconds, t.NodeList}, &t.ID)
-	if err != nil {
-		return fmt.Errorf("put slurm stats of job %d: %w", t.JobID, err)
-	}
-	return nil
+	return sqlite.Wrap(err, "put slurm stats of job %d", t.JobID)
 }
 
 // AccountSteps stores Slurm's accounting of steps that a runner has reported, and adds it

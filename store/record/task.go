@@ -52,10 +52,7 @@ func (s Tasks) Queue(_ context.Context, workflowID int64, operation, parameters 
 		isNew = true
 		t.ID, err = tx.Insert(`INSERT INTO task (workflow_id, operation, parameters, status, created_at_ms) VALUES (?, ?, ?, ?, ?)`,
 			workflowID, operation, parameters, string(t.Status), t.CreatedAtMS)
-		if err != nil {
-			return fmt.Errorf("insert task %s of workflow %d: %w", operation, workflowID, err)
-		}
-		return nil
+		return sqlite.Wrap(err, "insert task %s of workflow %d", operation, workflowID)
 	})
 	return t, isNew, err
 }
@@ -64,10 +61,7 @@ func (s Tasks) Queue(_ context.Context, workflowID int64, operation, parameters 
 func (s Tasks) Start(_ context.Context, id int64) error {
 	return s.shared.Do("start task", func(tx *core.Tx) error {
 		err := tx.ExecOne(`UPDATE task SET status = 'running', started_at_ms = ? WHERE id = ? AND status = 'queued'`, tx.NowMS, id)
-		if err != nil {
-			return fmt.Errorf("start task %d: %w", id, err)
-		}
-		return nil
+		return sqlite.Wrap(err, "start task %d", id)
 	})
 }
 
@@ -107,11 +101,7 @@ func finishTask(tx *core.Tx, id int64, failure, user string) error {
 // there were. The daemon calls it at its start.
 func (s Tasks) FailInterrupted(_ context.Context) (n int, err error) {
 	err = s.shared.Do("fail interrupted tasks", func(tx *core.Tx) error {
-		rows, err := tx.Query(`SELECT id FROM task WHERE status IN ('queued', 'running') ORDER BY id`)
-		if err != nil {
-			return fmt.Errorf("read interrupted tasks: %w", err)
-		}
-		ids, err := sqlite.Collect(rows, func(r sqlite.Scanner) (id int64, err error) { return id, r.Scan(&id) })
+		ids, err := sqlite.Select(tx, view.ScanID, `SELECT id FROM task WHERE status IN ('queued', 'running') ORDER BY id`)
 		if err != nil {
 			return fmt.Errorf("read interrupted tasks: %w", err)
 		}

@@ -69,10 +69,7 @@ func EndJobResult(each Each, workflowID int64, of *int64) (result *stage.EndJobR
 		result = &stage.EndJobResult{}
 		return r.Scan(&result.JobID, &result.Name, &result.Status, &result.ReturnCode, &result.Text)
 	}, workflowID, of)
-	if err != nil {
-		return nil, fmt.Errorf("read the end job of workflow %d: %w", workflowID, err)
-	}
-	return result, nil
+	return result, sqlite.Wrap(err, "read the end job of workflow %d", workflowID)
 }
 
 // StageVerdict returns the verdict on a child stage that is over.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -69,10 +68,7 @@ func (d *DB) Do(name string, fn func(*Tx) error) error { return d.writer.do(name
 // back.
 func (d *DB) BeginRead(ctx context.Context) (*sql.Tx, error) {
 	tx, err := d.Read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return nil, fmt.Errorf("begin to read %s: %w", d.path, err)
-	}
-	return tx, nil
+	return tx, Wrap(err, "begin to read %s", d.path)
 }
 
 // Now returns the time of the database's clock.
@@ -106,8 +102,5 @@ func (d *DB) Close() error {
 	// The last connection to close merges the journal into the file, which readers cannot
 	// do.
 	err = errors.Join(err, d.Read.Close(), d.writer.close(), d.lock.release())
-	if err != nil {
-		return fmt.Errorf("close database %s: %w", d.path, err)
-	}
-	return nil
+	return Wrap(err, "close database %s", d.path)
 }

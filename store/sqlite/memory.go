@@ -77,10 +77,7 @@ func (d *DB) GiveBackMemory(ctx context.Context) error {
 	d.Read.SetMaxIdleConns(readers)
 	err := d.writer.shrink(ctx)
 	malloc.Trim()
-	if err != nil {
-		return fmt.Errorf("empty the cache of database %s: %w", d.path, err)
-	}
-	return nil
+	return Wrap(err, "empty the cache of database %s", d.path)
 }
 
 // shrink empties the cache of the writer's connection, between transactions.

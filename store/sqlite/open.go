@@ -242,10 +242,8 @@ func setJournal(ctx context.Context, conn *sql.Conn, path string) error {
 		return workflow.Errorf(workflow.CodeUnavailable, "database %s cannot have a write-ahead journal, only %s", path, mode).
 			WithHint("put it on another file system")
 	}
-	if _, err := conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA journal_size_limit = %d`, journalLimit)); err != nil {
-		return fmt.Errorf("limit the journal of %s: %w", path, err)
-	}
-	return nil
+	_, err := conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA journal_size_limit = %d`, journalLimit))
+	return Wrap(err, "limit the journal of %s", path)
 }
 
 // openReaders opens the connections of readers.

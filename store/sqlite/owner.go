@@ -158,10 +158,7 @@ func takeOwnership(ctx context.Context, conn *sql.Conn, o *Options, locked bool)
 	if err == nil {
 		err = tx.Commit()
 	}
-	if err != nil {
-		return 0, fmt.Errorf("own database %s: %w", o.Path, err)
-	}
-	return epoch, nil
+	return epoch, Wrap(err, "own database %s", o.Path)
 }
 
 // owns returns an error if another process has taken over the database.

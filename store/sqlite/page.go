@@ -101,15 +101,8 @@ func ReadPage[T any](ctx context.Context, tx *sql.Tx, l List, scan func(Scanner)
 		return nil, 0, fmt.Errorf("count %s: %w", l.From, err)
 	}
 	query := "SELECT " + l.Columns + " FROM " + l.From + l.Filter.sql() + l.order() + " LIMIT ? OFFSET ?"
-	rows, err := tx.QueryContext(ctx, query, append(l.Filter.args, l.Page.Limit, l.Page.Offset)...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list %s: %w", l.From, err)
-	}
-	items, err = Collect(rows, scan)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list %s: %w", l.From, err)
-	}
-	return items, total, nil
+	items, err = SelectContext(ctx, tx, scan, query, append(l.Filter.args, l.Page.Limit, l.Page.Offset)...)
+	return items, total, Wrap(err, "list %s", l.From)
 }
 
 // Scanner is *sql.Row or *sql.Rows.
@@ -128,7 +121,32 @@ func Collect[T any](rows *sql.Rows, scan func(Scanner) (T, error)) ([]T, error) 
 		}
 		items = append(items, item)
 	}
-	return items, rows.Err()
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+// Select runs a SELECT in the transaction of a use case and reads all rows.
+func Select[T any](tx interface {
+	Query(query string, args ...any) (*sql.Rows, error)
+}, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := tx.Query(query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return Collect(rows, scan)
+}
+
+// SelectContext runs a SELECT of a reader, a *sql.DB or *sql.Tx, and reads all rows.
+func SelectContext[T any](ctx context.Context, db interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return Collect(rows, scan)
 }
 
 // ScanString reads a row of one text.

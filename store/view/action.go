@@ -3,7 +3,6 @@ package view
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
@@ -60,13 +59,6 @@ func scanAskedAllocation(r sqlite.Scanner) (a AskedAllocation, err error) {
 // AskedAllocations returns the allocations that actions requested in the current run of a
 // workflow: the latest restart of each, newest first.
 func (s Actions) AskedAllocations(ctx context.Context, workflowID int64) ([]AskedAllocation, error) {
-	rows, err := s.DB.Read.QueryContext(ctx, listAskedAllocations, workflowID)
-	if err != nil {
-		return nil, fmt.Errorf("list the allocations requested by actions of workflow %d: %w", workflowID, err)
-	}
-	all, err := sqlite.Collect(rows, scanAskedAllocation)
-	if err != nil {
-		return nil, fmt.Errorf("list the allocations requested by actions of workflow %d: %w", workflowID, err)
-	}
-	return all, nil
+	all, err := sqlite.SelectContext(ctx, s.DB.Read, scanAskedAllocation, listAskedAllocations, workflowID)
+	return all, sqlite.Wrap(err, "list the allocations requested by actions of workflow %d", workflowID)
 }

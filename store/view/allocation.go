@@ -33,10 +33,8 @@ func ScanAllocation(r sqlite.Scanner) (a compute.Allocation, err error) {
 		return a, nil
 	}
 	a.Taken = &workflow.SlurmEvidence{}
-	if err := json.Unmarshal([]byte(taken), a.Taken); err != nil {
-		return a, fmt.Errorf("read the preemption of allocation %d: %w", a.ID, err)
-	}
-	return a, nil
+	err = json.Unmarshal([]byte(taken), a.Taken)
+	return a, sqlite.Wrap(err, "read the preemption of allocation %d", a.ID)
 }
 
 // Get returns an allocation; CodeNotFound if there is none with this id.
@@ -80,15 +78,8 @@ const listLiveAllocations = `SELECT ` + AllocationColumns + ` FROM allocation WH
 // Live returns the allocations of all workflows that have not ended, by id; also those of
 // deleted workflows.
 func (s Allocations) Live(ctx context.Context) ([]compute.Allocation, error) {
-	rows, err := s.DB.Read.QueryContext(ctx, listLiveAllocations)
-	if err != nil {
-		return nil, fmt.Errorf("list live allocations: %w", err)
-	}
-	all, err := sqlite.Collect(rows, ScanAllocation)
-	if err != nil {
-		return nil, fmt.Errorf("list live allocations: %w", err)
-	}
-	return all, nil
+	all, err := sqlite.SelectContext(ctx, s.DB.Read, ScanAllocation, listLiveAllocations)
+	return all, sqlite.Wrap(err, "list live allocations")
 }
 
 // OfSecret returns the newest restart of the live allocation whose secret has this hash.
@@ -116,11 +107,7 @@ const WhereAbandoned = `a.state = 'active' AND EXISTS (SELECT 1 FROM compute_nod
 // Abandoned returns the ids of the active allocations of all workflows whose runners have
 // all left.
 func (s Allocations) Abandoned(ctx context.Context) (map[int64]bool, error) {
-	rows, err := s.DB.Read.QueryContext(ctx, `SELECT a.id FROM allocation a WHERE `+WhereAbandoned)
-	if err != nil {
-		return nil, fmt.Errorf("list allocations without runners: %w", err)
-	}
-	ids, err := sqlite.Collect(rows, ScanID)
+	ids, err := sqlite.SelectContext(ctx, s.DB.Read, ScanID, `SELECT a.id FROM allocation a WHERE `+WhereAbandoned)
 	if err != nil {
 		return nil, fmt.Errorf("list allocations without runners: %w", err)
 	}
@@ -133,15 +120,11 @@ func (s Allocations) Abandoned(ctx context.Context) (map[int64]bool, error) {
 
 // Runners returns the runners that have not left, by live allocation.
 func (s Allocations) Runners(ctx context.Context) (map[int64][]AllocationRunner, error) {
-	rows, err := s.DB.Read.QueryContext(ctx, `SELECT n.allocation_id, n.id, COALESCE(n.output_dir, ''),
+	all, err := sqlite.SelectContext(ctx, s.DB.Read, func(r sqlite.Scanner) (n AllocationRunner, err error) {
+		return n, r.Scan(&n.AllocationID, &n.RunnerID, &n.OutputDir, &n.RunningJobs)
+	}, `SELECT n.allocation_id, n.id, COALESCE(n.output_dir, ''),
 			(SELECT COUNT(*) FROM job j WHERE j.compute_node_id = n.id AND j.status = {running})
 		FROM allocation a JOIN compute_node n ON n.allocation_id = a.id WHERE a.state != 'ended' AND n.is_active = 1 ORDER BY n.id`)
-	if err != nil {
-		return nil, fmt.Errorf("list the runners of allocations: %w", err)
-	}
-	all, err := sqlite.Collect(rows, func(r sqlite.Scanner) (n AllocationRunner, err error) {
-		return n, r.Scan(&n.AllocationID, &n.RunnerID, &n.OutputDir, &n.RunningJobs)
-	})
 	if err != nil {
 		return nil, fmt.Errorf("list the runners of allocations: %w", err)
 	}
@@ -184,17 +167,10 @@ func (s Allocations) IntentsNamed(ctx context.Context, names []string) ([]comput
 	if err != nil {
 		return nil, fmt.Errorf("find intents by name: %w", err)
 	}
-	rows, err := s.DB.Read.QueryContext(ctx, `SELECT `+AllocationColumns+` FROM allocation a
+	found, err := sqlite.SelectContext(ctx, s.DB.Read, ScanAllocation, `SELECT `+AllocationColumns+` FROM allocation a
 		WHERE job_name IN (SELECT value FROM json_each(?)) AND is_duplicate = 0
 			AND restart_count = (SELECT MAX(b.restart_count) FROM allocation b WHERE b.intent_id = a.intent_id AND b.is_duplicate = 0)`, string(list))
-	if err != nil {
-		return nil, fmt.Errorf("find intents by name: %w", err)
-	}
-	found, err := sqlite.Collect(rows, ScanAllocation)
-	if err != nil {
-		return nil, fmt.Errorf("find intents by name: %w", err)
-	}
-	return found, nil
+	return found, sqlite.Wrap(err, "find intents by name")
 }
 
 // IntentOfRunner returns the intent of a runner's allocation; empty if it is in none.

@@ -28,15 +28,11 @@ func (s Jobs) Attempts(ctx context.Context, jobID int64) ([]workflow.Attempt, er
 }
 
 func jobAttempts(ctx context.Context, tx *sql.Tx, jobID int64) ([]workflow.Attempt, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT a.workflow_id, a.job_id, a.run_id, a.attempt_id, a.fence, a.compute_node_id, a.hostname, a.start_ms, a.end_ms,
+	attempts, err := sqlite.SelectContext(ctx, tx, scanAttempt, `SELECT a.workflow_id, a.job_id, a.run_id, a.attempt_id, a.fence, a.compute_node_id, a.hostname, a.start_ms, a.end_ms,
 			a.status, a.return_code, a.cause, a.confidence, a.cause_text, a.evidence, a.action, a.reason, a.rule, a.counted, a.policy_hash,
 			x.end_ms, x.return_code, x.cause, x.confidence, x.cause_text, x.on_error, x.action, x.reason, x.rule, x.policy_hash
 		FROM attempt a LEFT JOIN failed_recovery x ON x.job_id = a.job_id AND x.run_id = a.run_id AND x.attempt_id = a.attempt_id
 		WHERE a.job_id = ? ORDER BY a.run_id, a.attempt_id`, jobID)
-	if err != nil {
-		return nil, fmt.Errorf("read the attempts of job %d: %w", jobID, err)
-	}
-	attempts, err := sqlite.Collect(rows, scanAttempt)
 	if err != nil {
 		return nil, fmt.Errorf("read the attempts of job %d: %w", jobID, err)
 	}

@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/row"
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
@@ -24,17 +23,10 @@ func (s Breakers) Trips(ctx context.Context, q BreakerFilter) ([]workflow.Breake
 			return nil, err
 		}
 	}
-	rows, err := s.DB.Read.QueryContext(ctx, `SELECT `+row.TripColumns+` FROM breaker_trip
+	trips, err := sqlite.SelectContext(ctx, s.DB.Read, row.ScanTrip, `SELECT `+row.TripColumns+` FROM breaker_trip
 		WHERE (?1 = 0 OR workflow_id IS NULL OR workflow_id = ?1) AND (?2 = '' OR subject = ?2) AND (?3 OR ended_ms = 0 AND until_ms > ?4) ORDER BY id`,
 		q.WorkflowID, q.Node, q.Ended, s.DB.Now().UnixMilli())
-	if err != nil {
-		return nil, fmt.Errorf("list circuit breakers: %w", err)
-	}
-	trips, err := sqlite.Collect(rows, row.ScanTrip)
-	if err != nil {
-		return nil, fmt.Errorf("list circuit breakers: %w", err)
-	}
-	return trips, nil
+	return trips, sqlite.Wrap(err, "list circuit breakers")
 }
 
 // excludedNodes returns the nodes that open breakers exclude for a workflow.

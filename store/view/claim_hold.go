@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
@@ -39,13 +38,6 @@ func (s ClaimHolds) List(ctx context.Context, workflowID int64) ([]hold.ClaimHol
 	if err := RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return nil, err
 	}
-	rows, err := s.DB.Read.QueryContext(ctx, `SELECT `+ClaimHoldColumns+` FROM claim_hold WHERE workflow_id = ? ORDER BY id`, workflowID)
-	if err != nil {
-		return nil, fmt.Errorf("list the claim holds of workflow %d: %w", workflowID, err)
-	}
-	holds, err := sqlite.Collect(rows, ScanClaimHold)
-	if err != nil {
-		return nil, fmt.Errorf("list the claim holds of workflow %d: %w", workflowID, err)
-	}
-	return holds, nil
+	holds, err := sqlite.SelectContext(ctx, s.DB.Read, ScanClaimHold, `SELECT `+ClaimHoldColumns+` FROM claim_hold WHERE workflow_id = ? ORDER BY id`, workflowID)
+	return holds, sqlite.Wrap(err, "list the claim holds of workflow %d", workflowID)
 }

@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 )
@@ -20,14 +19,7 @@ const Started = `a.cause != 'launch' AND (a.compute_node_id IS NOT NULL OR a.sta
 
 // OpenCompensations returns the workflows whose compensation has a step due.
 func (s Workflows) OpenCompensations(ctx context.Context) ([]int64, error) {
-	rows, err := s.DB.Read.QueryContext(ctx, `SELECT c.workflow_id FROM compensation c JOIN workflow w ON w.id = c.workflow_id AND w.is_hidden = 0
+	open, err := sqlite.SelectContext(ctx, s.DB.Read, ScanID, `SELECT c.workflow_id FROM compensation c JOIN workflow w ON w.id = c.workflow_id AND w.is_hidden = 0
 		WHERE c.state IN ('waiting', 'running') AND (c.state = 'waiting' OR c.deadline_ms <= ?)`, s.DB.Now().UnixMilli())
-	if err != nil {
-		return nil, fmt.Errorf("list open compensations: %w", err)
-	}
-	open, err := sqlite.Collect(rows, ScanID)
-	if err != nil {
-		return nil, fmt.Errorf("list open compensations: %w", err)
-	}
-	return open, nil
+	return open, sqlite.Wrap(err, "list open compensations")
 }

@@ -132,10 +132,7 @@ func (s Workflows) Failed(ctx context.Context, workflowID int64, page sqlite.Pag
 		return f, 0, err
 	}
 	err = tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM job WHERE workflow_id = ?1 AND `+BesideCompensation, workflowID).Scan(&total)
-	if err != nil {
-		return f, 0, fmt.Errorf("count the tasks of workflow %d: %w", workflowID, err)
-	}
-	return f, total, nil
+	return f, total, sqlite.Wrap(err, "count the tasks of workflow %d", workflowID)
 }
 
 // failedTasks returns the jobs of a workflow that are not in its compensation.

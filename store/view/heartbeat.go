@@ -40,11 +40,7 @@ func ScanHeartbeat(r sqlite.Scanner) (h Heartbeat, err error) {
 // Heartbeats returns how long a runner may be silent, according to each of its jobs that
 // has a limit.
 func (s Timeouts) Heartbeats(ctx context.Context, runnerID int64) ([]Heartbeat, error) {
-	rows, err := s.DB.Read.QueryContext(ctx, HeartbeatJobs, runnerID)
-	if err != nil {
-		return nil, fmt.Errorf("read the heartbeats of runner %d: %w", runnerID, err)
-	}
-	all, err := sqlite.Collect(rows, ScanHeartbeat)
+	all, err := sqlite.SelectContext(ctx, s.DB.Read, ScanHeartbeat, HeartbeatJobs, runnerID)
 	if err != nil {
 		return nil, fmt.Errorf("read the heartbeats of runner %d: %w", runnerID, err)
 	}

@@ -45,10 +45,7 @@ func HeldJobs(ask func(query string, args ...any) (*sql.Rows, error), workflowID
 		return nil, fmt.Errorf("read held jobs: %w", err)
 	}
 	held, err := sqlite.Collect(rows, scanHeld)
-	if err != nil {
-		return nil, fmt.Errorf("read held jobs: %w", err)
-	}
-	return held, nil
+	return held, sqlite.Wrap(err, "read held jobs")
 }
 
 func scanHeld(r sqlite.Scanner) (hold.HeldJob, error) {

@@ -1,6 +1,10 @@
 package view
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+)
 
 // GateDependencies returns the dependencies of each gate of a workflow, ascending.
 func GateDependencies(query queryFunc, workflowID int64) (map[int64][]int64, error) {
@@ -10,8 +14,5 @@ func GateDependencies(query queryFunc, workflowID int64) (map[int64][]int64, err
 		return nil, fmt.Errorf("read the dependencies of workflow %d: %w", workflowID, err)
 	}
 	lists, err := CollectLists(rows)
-	if err != nil {
-		return nil, fmt.Errorf("read the dependencies of workflow %d: %w", workflowID, err)
-	}
-	return lists, nil
+	return lists, sqlite.Wrap(err, "read the dependencies of workflow %d", workflowID)
 }

@@ -22,39 +22,25 @@ type LiveRunner struct {
 
 // Live returns our runners that have not left.
 func (s Runners) Live(ctx context.Context) ([]LiveRunner, error) {
-	rows, err := s.DB.Read.QueryContext(ctx, `SELECT id, workflow_id, hostname, pid, COALESCE(boot_id, ''), COALESCE(output_dir, ''), compute_node_type,
+	runners, err := sqlite.SelectContext(ctx, s.DB.Read, func(r sqlite.Scanner) (n LiveRunner, err error) {
+		return n, r.Scan(&n.ID, &n.WorkflowID, &n.Hostname, &n.PID, &n.BootID, &n.OutputDir, &n.NodeType, &n.AllocationID)
+	}, `SELECT id, workflow_id, hostname, pid, COALESCE(boot_id, ''), COALESCE(output_dir, ''), compute_node_type,
 			COALESCE(allocation_id, 0)
 		FROM compute_node WHERE is_active = 1 AND runner_key IS NOT NULL ORDER BY id`)
-	if err != nil {
-		return nil, fmt.Errorf("list live runners: %w", err)
-	}
-	runners, err := sqlite.Collect(rows, func(r sqlite.Scanner) (n LiveRunner, err error) {
-		return n, r.Scan(&n.ID, &n.WorkflowID, &n.Hostname, &n.PID, &n.BootID, &n.OutputDir, &n.NodeType, &n.AllocationID)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list live runners: %w", err)
-	}
-	return runners, nil
+	return runners, sqlite.Wrap(err, "list live runners")
 }
 
 // Delayed returns the workflows with ready jobs whose delay ends after afterMS and not
 // after untilMS, and when the next delay ends after that; 0 if there is none.
 func (s Jobs) Delayed(ctx context.Context, afterMS, untilMS int64) (due []int64, nextMS int64, err error) {
-	rows, err := s.DB.Read.QueryContext(ctx, `SELECT DISTINCT workflow_id FROM job
+	due, err = sqlite.SelectContext(ctx, s.DB.Read, ScanID, `SELECT DISTINCT workflow_id FROM job
 		WHERE status = {ready} AND not_before_ms > 0 AND not_before_ms > ? AND not_before_ms <= ?`, afterMS, untilMS)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list delayed jobs: %w", err)
-	}
-	due, err = sqlite.Collect(rows, func(r sqlite.Scanner) (id int64, err error) { return id, r.Scan(&id) })
 	if err != nil {
 		return nil, 0, fmt.Errorf("list delayed jobs: %w", err)
 	}
 	err = s.DB.Read.QueryRowContext(ctx, `SELECT COALESCE(MIN(not_before_ms), 0) FROM job
 		WHERE status = {ready} AND not_before_ms > 0 AND not_before_ms > ?`, untilMS).Scan(&nextMS)
-	if err != nil {
-		return nil, 0, fmt.Errorf("find the next delayed job: %w", err)
-	}
-	return due, nextMS, nil
+	return due, nextMS, sqlite.Wrap(err, "find the next delayed job")
 }
 
 // HaveOpenWork reports whether a daemon is needed although nobody is connected: a runner
@@ -82,10 +68,7 @@ func (s Workflows) HaveOpenWork(ctx context.Context) (open bool, err error) {
 				OR p.policy ->> '$.timeouts.total' IS NOT NULL AND EXISTS (SELECT 1 FROM job j WHERE j.policy_id = p.id AND j.status IN ({ready}, {pending}, {running}, {pending_failed})
 					AND j.policy_id IS NOT NULL AND j.told & 8 = 0 AND j.first_ready_ms IS NOT NULL)))
 		OR EXISTS (SELECT 1 FROM task WHERE status IN ('queued', 'running'))`, s.DB.Now().UnixMilli()).Scan(&open)
-	if err != nil {
-		return false, fmt.Errorf("check for open work: %w", err)
-	}
-	return open, nil
+	return open, sqlite.Wrap(err, "check for open work")
 }
 
 // Workflow returns the workflow of one of our runners, and whether its runners stay when it

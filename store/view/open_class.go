@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
@@ -61,10 +62,7 @@ func (s Scheduling) RunnerFacts(ctx context.Context, workflowID int64) ([]placem
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
 	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	runners, err := l.runners(workflowID)
-	if err != nil {
-		return nil, fmt.Errorf("list the live runners of workflow %d: %w", workflowID, err)
-	}
-	return runners, nil
+	return runners, sqlite.Wrap(err, "list the live runners of workflow %d", workflowID)
 }
 
 // Class returns what jobs with the named requirements need; the zero value if there are no

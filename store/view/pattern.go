@@ -1,8 +1,6 @@
 package view
 
 import (
-	"fmt"
-
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 )
 
@@ -20,8 +18,5 @@ func CategoryCounts(each func(string, func(sqlite.Scanner) error, ...any) error,
 			counts[name] = n
 			return err
 		}, workflowID, runID)
-	if err != nil {
-		return nil, fmt.Errorf("count the failed attempts of workflow %d by category: %w", workflowID, err)
-	}
-	return counts, nil
+	return counts, sqlite.Wrap(err, "count the failed attempts of workflow %d by category", workflowID)
 }

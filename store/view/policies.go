@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
@@ -121,10 +122,7 @@ func (s PolicySource) handler(id int64) (*workflow.FailureHandlerDefinition, err
 // CountedRetries returns how many retries of all jobs counted against the budget of a run.
 func (s PolicySource) CountedRetries(r *Run) (n int64, err error) {
 	err = s.Row(`SELECT COALESCE(SUM(counted), 0) FROM cause_count WHERE workflow_id = ? AND run_id = ?`, []any{r.WorkflowID, r.RunID}, &n)
-	if err != nil {
-		return 0, fmt.Errorf("count the retries of workflow %d: %w", r.WorkflowID, err)
-	}
-	return n, nil
+	return n, sqlite.Wrap(err, "count the retries of workflow %d", r.WorkflowID)
 }
 
 func noRetryPolicy(name string) *workflow.Error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -18,10 +19,7 @@ func (s PolicySource) Queue(q workflow.Queue) (names []string, err error) {
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &names)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read the retry policies of %s: %w", q, err)
-	}
-	return names, nil
+	return names, sqlite.Wrap(err, "read the retry policies of %s", q)
 }
 
 // queues returns the queues of a runner's allocation, in the order in which their policies

@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -91,13 +90,6 @@ func readIDs(ctx context.Context, db *sqlite.DB, what string, workflowID int64, 
 	if err := RequireVisible(ctx, db, workflowID); err != nil {
 		return nil, err
 	}
-	rows, err := db.Read.QueryContext(ctx, query, workflowID)
-	if err != nil {
-		return nil, fmt.Errorf("list the %s of workflow %d: %w", what, workflowID, err)
-	}
-	ids, err := sqlite.Collect(rows, func(r sqlite.Scanner) (id int64, err error) { return id, r.Scan(&id) })
-	if err != nil {
-		return nil, fmt.Errorf("list the %s of workflow %d: %w", what, workflowID, err)
-	}
-	return ids, nil
+	ids, err := sqlite.SelectContext(ctx, db.Read, ScanID, query, workflowID)
+	return ids, sqlite.Wrap(err, "list the %s of workflow %d", what, workflowID)
 }

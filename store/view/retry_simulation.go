@@ -72,10 +72,7 @@ func simulatedBreakers(ctx context.Context, tx *sql.Tx) (b retry.SimulatedBreake
 		b.Of[id] = own
 		return none, err
 	})
-	if err != nil {
-		return b, fmt.Errorf("read the circuit breakers of workflows: %w", err)
-	}
-	return b, nil
+	return b, sqlite.Wrap(err, "read the circuit breakers of workflows")
 }
 
 // recordedAttempts yields ended attempts in the order of their ends. Those of a job in a

@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/row"
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
@@ -25,10 +24,7 @@ func (s Workflows) Stages(ctx context.Context, workflowID int64) ([]stage.Stage,
 		return nil, err
 	}
 	all, err := l.stages(`s.workflow_id = ?`, workflowID)
-	if err != nil {
-		return nil, fmt.Errorf("read the stages of workflow %d: %w", workflowID, err)
-	}
-	return all, nil
+	return all, sqlite.Wrap(err, "read the stages of workflow %d", workflowID)
 }
 
 // stages reads the stages that meet a condition, with their job counts.

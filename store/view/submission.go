@@ -18,10 +18,8 @@ func scanSubmission(r sqlite.Scanner) (s compute.Submission, err error) {
 	if err := r.Scan(&s.WorkflowID, &s.RunID, &s.SubmittedMS, &options); err != nil {
 		return s, err
 	}
-	if err := json.Unmarshal([]byte(options), &s.Options); err != nil {
-		return s, fmt.Errorf("read the submission of workflow %d: %w", s.WorkflowID, err)
-	}
-	return s, nil
+	err = json.Unmarshal([]byte(options), &s.Options)
+	return s, sqlite.Wrap(err, "read the submission of workflow %d", s.WorkflowID)
 }
 
 // Submission returns how the current run of a workflow was submitted; nil if it was not.
@@ -50,19 +48,12 @@ func (s Scheduling) IsOff(ctx context.Context, workflowID int64) (bool, error) {
 // Workflows returns the workflows whose allocations the daemon manages: submitted ones that
 // run or are being undone, and ended ones that still have allocations.
 func (s Scheduling) Workflows(ctx context.Context) ([]int64, error) {
-	rows, err := s.DB.Read.QueryContext(ctx, `SELECT w.id FROM submission s JOIN workflow w ON w.id = s.workflow_id
+	ids, err := sqlite.SelectContext(ctx, s.DB.Read, ScanID, `SELECT w.id FROM submission s JOIN workflow w ON w.id = s.workflow_id
 			WHERE w.run_id = s.run_id AND w.is_hidden = 0 AND (w.has_ended = 0 AND w.is_canceled = 0
 				OR EXISTS (SELECT 1 FROM compensation c WHERE c.workflow_id = w.id AND c.run_id = w.run_id AND c.state IN ('waiting', 'running')))
 		UNION SELECT w.id FROM allocation a JOIN workflow w ON w.id = a.workflow_id
 			WHERE a.state IN ('intent', 'pending') AND a.cancel_ms = 0 AND w.has_ended = 1 AND w.is_hidden = 0
 				AND w.compute_node_ignore_workflow_completion = 0
 		ORDER BY 1`)
-	if err != nil {
-		return nil, fmt.Errorf("list submitted workflows: %w", err)
-	}
-	ids, err := sqlite.Collect(rows, func(r sqlite.Scanner) (id int64, err error) { return id, r.Scan(&id) })
-	if err != nil {
-		return nil, fmt.Errorf("list submitted workflows: %w", err)
-	}
-	return ids, nil
+	return ids, sqlite.Wrap(err, "list submitted workflows")
 }

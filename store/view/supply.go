@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
@@ -42,8 +43,6 @@ func (s Scheduling) Supply(ctx context.Context, workflowID int64, lead time.Dura
 	if supply.Loads, err = l.loads(workflowID); err != nil {
 		return supply, err
 	}
-	if supply.Demand, err = l.demand(workflowID, l.nowMS+lead.Milliseconds()); err != nil {
-		return supply, fmt.Errorf("count the demand of workflow %d: %w", workflowID, err)
-	}
-	return supply, nil
+	supply.Demand, err = l.demand(workflowID, l.nowMS+lead.Milliseconds())
+	return supply, sqlite.Wrap(err, "count the demand of workflow %d", workflowID)
 }

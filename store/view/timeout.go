@@ -38,11 +38,7 @@ func (s Timeouts) Overdue(ctx context.Context) ([]Overdue, error) {
 		id, workflowID int64
 		text           string
 	}
-	rows, err := s.DB.Read.QueryContext(ctx, WatchedPolicies)
-	if err != nil {
-		return nil, fmt.Errorf("list timeouts: %w", err)
-	}
-	policies, err := sqlite.Collect(rows, func(r sqlite.Scanner) (p watched, err error) { return p, r.Scan(&p.id, &p.workflowID, &p.text) })
+	policies, err := sqlite.SelectContext(ctx, s.DB.Read, func(r sqlite.Scanner) (p watched, err error) { return p, r.Scan(&p.id, &p.workflowID, &p.text) }, WatchedPolicies)
 	if err != nil {
 		return nil, fmt.Errorf("list timeouts: %w", err)
 	}

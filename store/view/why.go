@@ -62,11 +62,7 @@ func (l *looker) row(query string, args []any, dest ...any) error {
 }
 
 func look[T any](l *looker, query string, args []any, scan func(sqlite.Scanner) (T, error)) ([]T, error) {
-	rows, err := l.tx.QueryContext(l.ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	return sqlite.Collect(rows, scan)
+	return sqlite.SelectContext(l.ctx, l.tx, scan, query, args...)
 }
 
 func (l *looker) job(id int64) (f explain.JobFacts, err error) {
