@@ -6,6 +6,8 @@ import (
 	"errors"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
@@ -191,56 +193,16 @@ type MissingUserData struct {
 	UserData []int64 `json:"user_data"`
 }
 
-// RunningJob is a running job with the node that it runs on.
-type RunningJob struct {
-	JobID           int64   `json:"job_id"`
-	JobName         string  `json:"job_name"`
-	ComputeNodeID   int64   `json:"-"`
-	ComputeNodeName string  `json:"compute_node_name"`
-	SchedulerType   string  `json:"scheduler_type"`
-	SchedulerJobID  *string `json:"scheduler_job_id,omitempty"`
-	StartTime       *string `json:"start_time,omitempty"`
-	// SilentSeconds is how long its runner has sent no turn, if one is overdue, so that it
-	// is unknown whether the job still runs; not in torc.
-	SilentSeconds *int64 `json:"silent_seconds,omitempty"`
-}
-
-// SlurmJobCorrelation says that a job ran in a Slurm job.
-type SlurmJobCorrelation struct {
-	SlurmJobID string `json:"slurm_job_id"`
-	JobID      int64  `json:"job_id"`
-	JobName    string `json:"job_name"`
-}
-
-// JobDependency is one edge of the graph.
-type JobDependency struct {
-	JobID            int64  `json:"job_id"`
-	JobName          string `json:"job_name"`
-	DependsOnJobID   int64  `json:"depends_on_job_id"`
-	DependsOnJobName string `json:"depends_on_job_name"`
-	WorkflowID       int64  `json:"workflow_id"`
-}
-
-// JobFileRelationship joins a file with one producer and one consumer.
-type JobFileRelationship struct {
-	FileID          int64   `json:"file_id"`
-	FileName        string  `json:"file_name"`
-	FilePath        string  `json:"file_path"`
-	ProducerJobID   *int64  `json:"producer_job_id,omitempty"`
-	ProducerJobName *string `json:"producer_job_name,omitempty"`
-	ConsumerJobID   *int64  `json:"consumer_job_id,omitempty"`
-	ConsumerJobName *string `json:"consumer_job_name,omitempty"`
-	WorkflowID      int64   `json:"workflow_id"`
-}
-
-// JobUserDataRelationship joins a user data record with one producer and one
-// consumer.
-type JobUserDataRelationship struct {
-	UserDataID      int64   `json:"user_data_id"`
-	UserDataName    string  `json:"user_data_name"`
-	ProducerJobID   *int64  `json:"producer_job_id,omitempty"`
-	ProducerJobName *string `json:"producer_job_name,omitempty"`
-	ConsumerJobID   *int64  `json:"consumer_job_id,omitempty"`
-	ConsumerJobName *string `json:"consumer_job_name,omitempty"`
-	WorkflowID      int64   `json:"workflow_id"`
-}
+// Rows of the views of a workflow, as the domain has them.
+type (
+	// RunningJob is a workflow.RunningJob.
+	RunningJob = workflow.RunningJob
+	// JobDependency is a workflow.JobDependency.
+	JobDependency = workflow.JobDependency
+	// JobFileRelationship is a artifact.JobFileRelationship.
+	JobFileRelationship = artifact.JobFileRelationship
+	// JobUserDataRelationship is a artifact.JobUserDataRelationship.
+	JobUserDataRelationship = artifact.JobUserDataRelationship
+	// SlurmJobCorrelation is a compute.SlurmJobCorrelation.
+	SlurmJobCorrelation = compute.SlurmJobCorrelation
+)

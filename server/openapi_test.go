@@ -11,12 +11,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/internal/golden"
 	"github.com/torc-slurm/torc-slurm/server/apidoc"
 	"github.com/torc-slurm/torc-slurm/server/handler"
+	"github.com/torc-slurm/torc-slurm/store"
 )
 
 const openAPIFile = "../api/openapi.yaml"
 
 func TestOpenAPIFileIsUpToDate(t *testing.T) {
-	want, err := apidoc.YAML(allRoutes(new(handler.Deps)))
+	want, err := apidoc.YAML(allRoutes(&handler.Deps{Store: new(store.Store)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,7 @@ func TestOpenAPIIsValid(t *testing.T) {
 // loadOpenAPI reads and validates the generated document.
 func loadOpenAPI(t *testing.T) *openapi3.T {
 	t.Helper()
-	text, err := apidoc.YAML(allRoutes(new(handler.Deps)))
+	text, err := apidoc.YAML(allRoutes(&handler.Deps{Store: new(store.Store)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 			t.Errorf("%s contains the base path", path)
 		}
 	}
-	routes := allRoutes(new(handler.Deps))
+	routes := allRoutes(&handler.Deps{Store: new(store.Store)})
 	if described != len(routes) {
 		t.Errorf("%d operations are described, %d exist", described, len(routes))
 	}

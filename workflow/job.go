@@ -126,21 +126,23 @@ type JobUpdate struct {
 
 // RunningJob is a running job with the node that it runs on.
 type RunningJob struct {
-	JobID           int64
-	JobName         string
-	ComputeNodeID   int64
-	ComputeNodeName string
-	SchedulerType   string
-	SchedulerJobID  *string
-	StartTime       *string
-	SilentSeconds   *int64 // since its runner's latest turn, if that is overdue
+	JobID           int64   `json:"job_id"`
+	JobName         string  `json:"job_name"`
+	ComputeNodeID   int64   `json:"-"`
+	ComputeNodeName string  `json:"compute_node_name"`
+	SchedulerType   string  `json:"scheduler_type"`
+	SchedulerJobID  *string `json:"scheduler_job_id,omitempty"`
+	StartTime       *string `json:"start_time,omitempty"`
+	// SilentSeconds is how long its runner has sent no turn, if one is overdue, so that it
+	// is unknown whether the job still runs; not in torc.
+	SilentSeconds *int64 `json:"silent_seconds,omitempty"`
 }
 
 // JobDependency is one edge of the graph.
 type JobDependency struct {
-	JobID            int64
-	JobName          string
-	DependsOnJobID   int64
-	DependsOnJobName string
-	WorkflowID       int64
+	JobID            int64  `json:"job_id"`
+	JobName          string `json:"job_name"`
+	DependsOnJobID   int64  `json:"depends_on_job_id"`
+	DependsOnJobName string `json:"depends_on_job_name"`
+	WorkflowID       int64  `json:"workflow_id"`
 }

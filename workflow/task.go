@@ -16,12 +16,12 @@ const OperationInitializeJobs = "initialize_jobs"
 
 // Task is work that the daemon does in the background for a client.
 type Task struct {
-	ID           int64
-	WorkflowID   int64
-	Operation    string
-	Status       TaskStatus
-	CreatedAtMS  int64
-	StartedAtMS  *int64
-	FinishedAtMS *int64
-	Error        *string
+	ID           int64      `json:"id"`
+	WorkflowID   int64      `json:"workflow_id"`
+	Operation    string     `json:"operation"`
+	Status       TaskStatus `json:"status"`
+	CreatedAtMS  int64      `json:"created_at_ms"`
+	StartedAtMS  *int64     `json:"started_at_ms,omitempty"`
+	FinishedAtMS *int64     `json:"finished_at_ms,omitempty"`
+	Error        *string    `json:"error,omitempty"`
 }

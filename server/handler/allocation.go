@@ -19,7 +19,7 @@ func (h allocations) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("POST", "/workflows/{id}/allocations", "Request allocations from Slurm", h.allocate, rest.Conflict409),
 		rest.Handle("GET", "/workflows/{id}/allocations", "List the allocations of a workflow", h.listAllocations),
-		rest.Handle("GET", "/allocations/{id}", "Get an allocation", h.getAllocation),
+		rest.Handle("GET", "/allocations/{id}", "Get an allocation", ByID(h.Store.Allocations.Get, api.FromAllocation)),
 		rest.Handle("POST", "/allocations/{id}/cancel", "Cancel an allocation; its running jobs are preempted", h.cancelAllocation, rest.Conflict409),
 	}
 }
@@ -54,16 +54,11 @@ func (h allocations) listAllocations(r *rest.Request[allocationListParams, rest.
 		return api.Page[api.Allocation]{}, err
 	}
 	left, err := h.Store.Allocations.Abandoned(r.Context())
-	return PageOf(page, items, total, func(a compute.Allocation) api.Allocation {
+	return api.NewPage(Each(items, func(a compute.Allocation) api.Allocation {
 		shown := api.FromAllocation(a)
 		shown.RunnersLeft = left[a.ID]
 		return shown
-	}), err
-}
-
-func (h allocations) getAllocation(r *rest.Request[IDParams, rest.None]) (api.Allocation, error) {
-	a, err := h.Store.Allocations.Get(r.Context(), r.Params.ID)
-	return api.FromAllocation(a), err
+	}), page.Offset, total), err
 }
 
 func (h allocations) cancelAllocation(r *rest.Request[IDParams, rest.None]) (api.Message, error) {

@@ -13,11 +13,11 @@ type computeNodes struct{ *Deps }
 func (h computeNodes) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("POST", "/compute_nodes", "Create a compute node", h.createComputeNode),
-		rest.Handle("GET", "/compute_nodes", "List the compute nodes of a workflow", h.listComputeNodes),
-		rest.Handle("GET", "/compute_nodes/{id}", "Get a compute node", h.getComputeNode),
+		rest.Handle("GET", "/compute_nodes", "List the compute nodes of a workflow", List(h.listComputeNodes, fromComputeNode)),
+		rest.Handle("GET", "/compute_nodes/{id}", "Get a compute node", ByID(h.Store.ComputeNodes.Get, fromComputeNode)),
 		rest.Handle("PUT", "/compute_nodes/{id}", "Change a compute node; an absent field is kept", h.updateComputeNode),
-		rest.Handle("DELETE", "/compute_nodes/{id}", "Delete a compute node that holds no job, with its results", h.deleteComputeNode),
-		rest.Handle("DELETE", "/compute_nodes", "Delete the compute nodes of a workflow", h.deleteComputeNodes),
+		rest.Handle("DELETE", "/compute_nodes/{id}", "Delete a compute node that holds no job, with its results", ByID(h.Store.ComputeNodes.Delete, fromComputeNode)),
+		rest.Handle("DELETE", "/compute_nodes", "Delete the compute nodes of a workflow", DeleteAll(h.Store.ComputeNodes.DeleteAll)),
 	}
 }
 
@@ -55,21 +55,11 @@ type computeNodeListParams struct {
 	ScheduledComputeNodeID *int64  `query:"scheduled_compute_node_id" doc:"scheduler.scheduler_id"`
 }
 
-func (h computeNodes) listComputeNodes(r *rest.Request[computeNodeListParams, rest.None]) (api.Page[api.ComputeNode], error) {
-	page, err := r.Params.Page()
-	if err != nil {
-		return api.Page[api.ComputeNode]{}, err
-	}
-	nodes, total, err := h.Store.ComputeNodes.List(r.Context(), store.ComputeNodeFilter{
+func (h computeNodes) listComputeNodes(r *rest.Request[computeNodeListParams, rest.None], page store.Page) ([]compute.Node, int64, error) {
+	return h.Store.ComputeNodes.List(r.Context(), store.ComputeNodeFilter{
 		WorkflowID: r.Params.WorkflowID, Hostname: r.Params.Hostname, IsActive: r.Params.IsActive,
 		ScheduledComputeNodeID: r.Params.ScheduledComputeNodeID,
 	}, page)
-	return PageOf(page, nodes, total, fromComputeNode), err
-}
-
-func (h computeNodes) getComputeNode(r *rest.Request[IDParams, rest.None]) (api.ComputeNode, error) {
-	n, err := h.Store.ComputeNodes.Get(r.Context(), r.Params.ID)
-	return fromComputeNode(n), err
 }
 
 func (h computeNodes) updateComputeNode(r *rest.Request[IDParams, api.ComputeNode]) (api.ComputeNode, error) {
@@ -82,14 +72,4 @@ func (h computeNodes) updateComputeNode(r *rest.Request[IDParams, api.ComputeNod
 		PeakMemoryBytes: b.PeakMemoryBytes, AvgMemoryBytes: b.AvgMemoryBytes,
 	})
 	return fromComputeNode(n), err
-}
-
-func (h computeNodes) deleteComputeNode(r *rest.Request[IDParams, rest.None]) (api.ComputeNode, error) {
-	n, err := h.Store.ComputeNodes.Delete(r.Context(), r.Params.ID)
-	return fromComputeNode(n), err
-}
-
-func (h computeNodes) deleteComputeNodes(r *rest.Request[WorkflowParams, rest.None]) (api.DeleteCount, error) {
-	n, err := h.Store.ComputeNodes.DeleteAll(r.Context(), r.Params.WorkflowID)
-	return api.DeleteCount{Count: n}, err
 }

@@ -34,6 +34,9 @@ func Each[T, W any](items []T, convert func(T) W) []W {
 	return out
 }
 
+// same is for rows that are on the wire as the domain has them.
+func same[T any](row T) T { return row }
+
 // by returns who makes a request, for the verbs of package service.
 func by[P, B any](r *rest.Request[P, B]) service.Caller { return service.Caller{User: r.User()} }
 

@@ -3,6 +3,7 @@ package handler
 import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/rest"
+	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -12,9 +13,9 @@ type failureHandlers struct{ *Deps }
 func (h failureHandlers) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("POST", "/failure_handlers", "Create a failure handler", h.createFailureHandler),
-		rest.Handle("GET", "/failure_handlers/{id}", "Get a failure handler", h.getFailureHandler),
+		rest.Handle("GET", "/failure_handlers/{id}", "Get a failure handler", ByID(h.Store.FailureHandlers.Get, fromFailureHandler)),
 		rest.Handle("DELETE", "/failure_handlers/{id}", "Delete a failure handler; its jobs then have none", h.deleteFailureHandler),
-		rest.Handle("GET", "/workflows/{id}/failure_handlers", "List the failure handlers of a workflow", h.listFailureHandlers),
+		rest.Handle("GET", "/workflows/{id}/failure_handlers", "List the failure handlers of a workflow", List(h.listFailureHandlers, fromFailureHandler)),
 	}
 }
 
@@ -29,11 +30,6 @@ func (h failureHandlers) createFailureHandler(r *rest.Request[rest.None, api.Fai
 	return fromFailureHandler(f), err
 }
 
-func (h failureHandlers) getFailureHandler(r *rest.Request[IDParams, rest.None]) (api.FailureHandler, error) {
-	f, err := h.Store.FailureHandlers.Get(r.Context(), r.Params.ID)
-	return fromFailureHandler(f), err
-}
-
 func (h failureHandlers) deleteFailureHandler(r *rest.Request[IDParams, rest.None]) (api.DeletedFailureHandler, error) {
 	f, err := h.Store.FailureHandlers.Delete(r.Context(), r.Params.ID)
 	return api.DeletedFailureHandler{FailureHandler: fromFailureHandler(f), Message: "Failure handler deleted"}, err
@@ -44,11 +40,6 @@ type handlerListParams struct {
 	windowParams
 }
 
-func (h failureHandlers) listFailureHandlers(r *rest.Request[handlerListParams, rest.None]) (api.Page[api.FailureHandler], error) {
-	page, err := r.Params.Page()
-	if err != nil {
-		return api.Page[api.FailureHandler]{}, err
-	}
-	items, total, err := h.Store.FailureHandlers.List(r.Context(), r.Params.ID, page)
-	return PageOf(page, items, total, fromFailureHandler), err
+func (h failureHandlers) listFailureHandlers(r *rest.Request[handlerListParams, rest.None], page store.Page) ([]workflow.FailureHandler, int64, error) {
+	return h.Store.FailureHandlers.List(r.Context(), r.Params.ID, page)
 }

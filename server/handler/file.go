@@ -14,10 +14,10 @@ func (h files) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("POST", "/files", "Create a file", h.createFile),
 		rest.Handle("POST", "/bulk_files", "Create files, all or none", h.createFiles, rest.Bulk),
-		rest.Handle("GET", "/files", "List the files of a workflow", h.listFiles),
-		rest.Handle("GET", "/files/{id}", "Get a file", h.getFile),
+		rest.Handle("GET", "/files", "List the files of a workflow", List(h.listFiles, fromFile)),
+		rest.Handle("GET", "/files/{id}", "Get a file", ByID(h.Store.Files.Get, fromFile)),
 		rest.Handle("PUT", "/files/{id}", "Replace a file's name, path and modification time", h.updateFile),
-		rest.Handle("DELETE", "/files/{id}", "Delete a file", h.deleteFile),
+		rest.Handle("DELETE", "/files/{id}", "Delete a file", ByID(h.Store.Files.Delete, fromFile)),
 		rest.Handle("DELETE", "/files", "Delete the files of a workflow", h.deleteFiles),
 	}
 }
@@ -55,32 +55,17 @@ type fileListParams struct {
 	IsOutput        *bool   `query:"is_output" doc:"true: only files that a job writes; false: all"`
 }
 
-func (h files) listFiles(r *rest.Request[fileListParams, rest.None]) (api.Page[api.File], error) {
-	page, err := r.Params.Page()
-	if err != nil {
-		return api.Page[api.File]{}, err
-	}
-	files, total, err := h.Store.Files.List(r.Context(), store.FileFilter{
+func (h files) listFiles(r *rest.Request[fileListParams, rest.None], page store.Page) ([]artifact.File, int64, error) {
+	return h.Store.Files.List(r.Context(), store.FileFilter{
 		WorkflowID: r.Params.WorkflowID, ProducedByJob: r.Params.ProducedByJobID,
 		Name: r.Params.Name, Path: r.Params.Path, OutputsOnly: Or(r.Params.IsOutput, false),
 	}, page)
-	return PageOf(page, files, total, fromFile), err
-}
-
-func (h files) getFile(r *rest.Request[IDParams, rest.None]) (api.File, error) {
-	f, err := h.Store.Files.Get(r.Context(), r.Params.ID)
-	return fromFile(f), err
 }
 
 func (h files) updateFile(r *rest.Request[IDParams, api.File]) (api.File, error) {
 	f := toFile(r.Body)
 	f.ID = r.Params.ID
 	f, err := h.Store.Files.Update(r.Context(), f)
-	return fromFile(f), err
-}
-
-func (h files) deleteFile(r *rest.Request[IDParams, rest.None]) (api.File, error) {
-	f, err := h.Store.Files.Delete(r.Context(), r.Params.ID)
 	return fromFile(f), err
 }
 

@@ -14,8 +14,8 @@ func (h jobs) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("POST", "/jobs", "Create a job", h.createJob),
 		rest.Handle("POST", "/bulk_jobs", "Create jobs, all or none", h.createJobs, rest.Bulk),
-		rest.Handle("GET", "/jobs", "List the jobs of a workflow", h.listJobs),
-		rest.Handle("GET", "/jobs/{id}", "Get a job with its relations", h.getJob),
+		rest.Handle("GET", "/jobs", "List the jobs of a workflow", List(h.listJobs, api.FromJob)),
+		rest.Handle("GET", "/jobs/{id}", "Get a job with its relations", ByID(h.Store.Jobs.Get, api.FromJob)),
 		rest.Handle("PUT", "/jobs/{id}", "Change a job; an absent field is kept", h.updateJob),
 		rest.Handle("DELETE", "/jobs/{id}", "Delete a job that no runner holds", h.deleteJob),
 		rest.Handle("DELETE", "/jobs", "Delete the jobs of a workflow", h.deleteJobs),
@@ -82,11 +82,7 @@ type jobListParams struct {
 	IncludeRelationships *bool               `query:"include_relationships" doc:"with the lists of ids"`
 }
 
-func (h jobs) listJobs(r *rest.Request[jobListParams, rest.None]) (api.Page[api.Job], error) {
-	page, err := r.Params.Page()
-	if err != nil {
-		return api.Page[api.Job]{}, err
-	}
+func (h jobs) listJobs(r *rest.Request[jobListParams, rest.None], page store.Page) ([]workflow.Job, int64, error) {
 	p := &r.Params
 	filter := store.JobFilter{
 		WorkflowID: p.WorkflowID, Status: p.Status, NeedsFile: p.NeedsFileID, UpstreamJob: p.UpstreamJobID,
@@ -96,17 +92,11 @@ func (h jobs) listJobs(r *rest.Request[jobListParams, rest.None]) (api.Page[api.
 	if p.Labels != nil {
 		labels, err := workflow.ParseLabels(*p.Labels)
 		if err != nil {
-			return api.Page[api.Job]{}, err
+			return nil, 0, err
 		}
 		filter.Labels = &labels
 	}
-	jobs, total, err := h.Store.Jobs.List(r.Context(), filter, page)
-	return PageOf(page, jobs, total, api.FromJob), err
-}
-
-func (h jobs) getJob(r *rest.Request[IDParams, rest.None]) (api.Job, error) {
-	j, err := h.Store.Jobs.Get(r.Context(), r.Params.ID)
-	return api.FromJob(j), err
+	return h.Store.Jobs.List(r.Context(), filter, page)
 }
 
 func (h jobs) updateJob(r *rest.Request[IDParams, api.Job]) (api.Job, error) {

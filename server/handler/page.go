@@ -49,13 +49,24 @@ func (p *windowParams) Page() (store.Page, error) {
 	return (&pageParams{Offset: p.Offset, Limit: p.Limit}).Page()
 }
 
-// PageOf maps a list of the store to a page on the wire.
-func PageOf[T, W any](page store.Page, items []T, total int64, wire func(T) W) api.Page[W] {
-	out := make([]W, len(items))
-	for i, item := range items {
-		out[i] = wire(item)
+// paged are the parameters of a list.
+type paged[P any] interface {
+	*P
+	Page() (store.Page, error)
+}
+
+// List returns a handler that answers with the page that read returns.
+func List[P, T, W any, C paged[P]](
+	read func(*rest.Request[P, rest.None], store.Page) (items []T, total int64, err error), wire func(T) W,
+) func(*rest.Request[P, rest.None]) (api.Page[W], error) {
+	return func(r *rest.Request[P, rest.None]) (api.Page[W], error) {
+		page, err := C(&r.Params).Page()
+		if err != nil {
+			return api.Page[W]{}, err
+		}
+		items, total, err := read(r, page)
+		return api.NewPage(Each(items, wire), page.Offset, total), err
 	}
-	return api.NewPage(out, page.Offset, total)
 }
 
 // largeList is the number of items from which a list counts as large.

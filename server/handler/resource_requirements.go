@@ -13,11 +13,11 @@ type requirements struct{ *Deps }
 func (h requirements) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("POST", "/resource_requirements", "Create resource requirements", h.createRequirements),
-		rest.Handle("GET", "/resource_requirements", "List the resource requirements of a workflow", h.listRequirements),
-		rest.Handle("GET", "/resource_requirements/{id}", "Get resource requirements", h.getRequirements),
+		rest.Handle("GET", "/resource_requirements", "List the resource requirements of a workflow", List(h.listRequirements, fromRequirements)),
+		rest.Handle("GET", "/resource_requirements/{id}", "Get resource requirements", ByID(h.Store.Requirements.Get, fromRequirements)),
 		rest.Handle("PUT", "/resource_requirements/{id}", "Change resource requirements; an absent field is kept", h.updateRequirements),
-		rest.Handle("DELETE", "/resource_requirements/{id}", "Delete resource requirements that no job uses", h.deleteRequirements, rest.Conflict409),
-		rest.Handle("DELETE", "/resource_requirements", "Delete the resource requirements of a workflow that no job uses", h.deleteUnusedRequirements),
+		rest.Handle("DELETE", "/resource_requirements/{id}", "Delete resource requirements that no job uses", ByID(h.Store.Requirements.Delete, fromRequirements), rest.Conflict409),
+		rest.Handle("DELETE", "/resource_requirements", "Delete the resource requirements of a workflow that no job uses", DeleteAll(h.Store.Requirements.DeleteUnused)),
 	}
 }
 
@@ -75,22 +75,12 @@ type requirementsListParams struct {
 	Runtime  *int64  `query:"runtime" doc:"in seconds"`
 }
 
-func (h requirements) listRequirements(r *rest.Request[requirementsListParams, rest.None]) (api.Page[api.ResourceRequirements], error) {
-	page, err := r.Params.Page()
-	if err != nil {
-		return api.Page[api.ResourceRequirements]{}, err
-	}
+func (h requirements) listRequirements(r *rest.Request[requirementsListParams, rest.None], page store.Page) ([]workflow.ResourceRequirements, int64, error) {
 	p := &r.Params
-	items, total, err := h.Store.Requirements.List(r.Context(), store.RequirementsFilter{
+	return h.Store.Requirements.List(r.Context(), store.RequirementsFilter{
 		WorkflowID: p.WorkflowID, JobID: p.JobID, Name: p.Name, Memory: p.Memory,
 		NumCPUs: p.NumCPUs, NumGPUs: p.NumGPUs, NumNodes: p.NumNodes, RuntimeSeconds: p.Runtime,
 	}, page)
-	return PageOf(page, items, total, fromRequirements), err
-}
-
-func (h requirements) getRequirements(r *rest.Request[IDParams, rest.None]) (api.ResourceRequirements, error) {
-	q, err := h.Store.Requirements.Get(r.Context(), r.Params.ID)
-	return fromRequirements(q), err
 }
 
 func (h requirements) updateRequirements(r *rest.Request[IDParams, api.ResourceRequirements]) (api.ResourceRequirements, error) {
@@ -103,14 +93,4 @@ func (h requirements) updateRequirements(r *rest.Request[IDParams, api.ResourceR
 		Memory: q.Memory, Runtime: q.Runtime,
 	}, r.User())
 	return fromRequirements(updated), err
-}
-
-func (h requirements) deleteRequirements(r *rest.Request[IDParams, rest.None]) (api.ResourceRequirements, error) {
-	q, err := h.Store.Requirements.Delete(r.Context(), r.Params.ID)
-	return fromRequirements(q), err
-}
-
-func (h requirements) deleteUnusedRequirements(r *rest.Request[WorkflowParams, rest.None]) (api.DeleteCount, error) {
-	n, err := h.Store.Requirements.DeleteUnused(r.Context(), r.Params.WorkflowID)
-	return api.DeleteCount{Count: n}, err
 }

@@ -13,11 +13,11 @@ type results struct{ *Deps }
 func (h results) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("POST", "/results", "Create a result and make it the job's current one", h.createResult),
-		rest.Handle("GET", "/results", "List the results of a workflow", h.listResults),
-		rest.Handle("GET", "/results/{id}", "Get a result", h.getResult),
+		rest.Handle("GET", "/results", "List the results of a workflow", List(h.listResults, fromResult)),
+		rest.Handle("GET", "/results/{id}", "Get a result", ByID(h.Store.Results.Get, fromResult)),
 		rest.Handle("PUT", "/results/{id}", "Change a result", h.updateResult),
-		rest.Handle("DELETE", "/results/{id}", "Delete a result", h.deleteResult),
-		rest.Handle("DELETE", "/results", "Delete the results of a workflow", h.deleteResults),
+		rest.Handle("DELETE", "/results/{id}", "Delete a result", ByID(h.Store.Results.Delete, fromResult)),
+		rest.Handle("DELETE", "/results", "Delete the results of a workflow", DeleteAll(h.Store.Results.DeleteAll)),
 	}
 }
 
@@ -67,22 +67,12 @@ type resultListParams struct {
 	Attempts      *bool               `query:"attempts" doc:"also attempts without a result, which have no id"`
 }
 
-func (h results) listResults(r *rest.Request[resultListParams, rest.None]) (api.Page[api.Result], error) {
-	page, err := r.Params.Page()
-	if err != nil {
-		return api.Page[api.Result]{}, err
-	}
+func (h results) listResults(r *rest.Request[resultListParams, rest.None], page store.Page) ([]workflow.Result, int64, error) {
 	p := &r.Params
-	results, total, err := h.Store.Results.List(r.Context(), store.ResultFilter{
+	return h.Store.Results.List(r.Context(), store.ResultFilter{
 		WorkflowID: p.WorkflowID, JobID: p.JobID, RunID: p.RunID, ReturnCode: p.ReturnCode, Status: p.Status,
 		ComputeNodeID: p.ComputeNodeID, AllRuns: Or(p.AllRuns, false), Attempts: Or(p.Attempts, false),
 	}, page)
-	return PageOf(page, results, total, fromResult), err
-}
-
-func (h results) getResult(r *rest.Request[IDParams, rest.None]) (api.Result, error) {
-	result, err := h.Store.Results.Get(r.Context(), r.Params.ID)
-	return fromResult(result), err
 }
 
 func (h results) updateResult(r *rest.Request[IDParams, api.Result]) (api.Result, error) {
@@ -90,14 +80,4 @@ func (h results) updateResult(r *rest.Request[IDParams, api.Result]) (api.Result
 	result.ID = r.Params.ID
 	result, err := h.Store.Results.Update(r.Context(), result)
 	return fromResult(result), err
-}
-
-func (h results) deleteResult(r *rest.Request[IDParams, rest.None]) (api.Result, error) {
-	result, err := h.Store.Results.Delete(r.Context(), r.Params.ID)
-	return fromResult(result), err
-}
-
-func (h results) deleteResults(r *rest.Request[WorkflowParams, rest.None]) (api.DeleteCount, error) {
-	n, err := h.Store.Results.DeleteAll(r.Context(), r.Params.WorkflowID)
-	return api.DeleteCount{Count: n}, err
 }

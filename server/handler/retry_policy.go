@@ -3,6 +3,7 @@ package handler
 import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/rest"
+	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -12,18 +13,18 @@ type retryPolicies struct{ *Deps }
 func (h retryPolicies) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("POST", "/retry_policies", "Store a retry policy under its name", h.createRetryPolicy, rest.Conflict409),
-		rest.Handle("GET", "/retry_policies", "List the stored retry policies, by name", h.listRetryPolicies),
+		rest.Handle("GET", "/retry_policies", "List the stored retry policies, by name", List(h.listRetryPolicies, fromStoredPolicy)),
 		rest.Handle("GET", "/retry_policies/{name}", "Get a stored retry policy", h.getRetryPolicy),
 		rest.Handle("PUT", "/retry_policies/{name}", "Replace the content of a stored retry policy; it applies from the next decision on", h.updateRetryPolicy),
 		rest.Handle("DELETE", "/retry_policies/{name}", "Delete a stored retry policy that nothing refers to", h.deleteRetryPolicy, rest.Conflict409),
-		rest.Handle("GET", "/retry_policies/{name}/history", "List the changes of a retry policy, oldest first", h.listRetryPolicyChanges),
+		rest.Handle("GET", "/retry_policies/{name}/history", "List the changes of a retry policy, oldest first", List(h.listRetryPolicyChanges, fromPolicyChange)),
 		rest.Handle("GET", "/retry_queues", "List the queues with retry policies of the site", h.listQueuePolicies),
 		rest.Handle("PUT", "/retry_queues", "Replace the retry policies that are attached to a queue", h.setQueuePolicies),
 		rest.Handle("POST", "/retry_queues/attach", "Attach stored retry policies to a queue, after those already attached", h.attachPolicies),
 		rest.Handle("POST", "/retry_queues/detach", "Detach retry policies from a queue", h.detachPolicies),
 		rest.Handle("GET", "/retry_settings", "Get the retry settings of all workflows", h.getRetrySettings),
 		rest.Handle("PUT", "/retry_settings", "Replace the retry settings of all workflows; they apply from the next decision on", h.setRetrySettings),
-		rest.Handle("GET", "/retry_settings/history", "List the changes of the retry settings, oldest first", h.listRetrySettingsChanges),
+		rest.Handle("GET", "/retry_settings/history", "List the changes of the retry settings, oldest first", List(h.listRetrySettingsChanges, fromPolicyChange)),
 	}
 }
 
@@ -40,13 +41,8 @@ func (h retryPolicies) createRetryPolicy(r *rest.Request[rest.None, workflow.Ret
 	return fromStoredPolicy(p), err
 }
 
-func (h retryPolicies) listRetryPolicies(r *rest.Request[windowParams, rest.None]) (api.Page[api.StoredPolicy], error) {
-	page, err := r.Params.Page()
-	if err != nil {
-		return api.Page[api.StoredPolicy]{}, err
-	}
-	items, total, err := h.Store.Policies.List(r.Context(), page)
-	return PageOf(page, items, total, fromStoredPolicy), err
+func (h retryPolicies) listRetryPolicies(r *rest.Request[windowParams, rest.None], page store.Page) ([]workflow.StoredPolicy, int64, error) {
+	return h.Store.Policies.List(r.Context(), page)
 }
 
 func (h retryPolicies) getRetryPolicy(r *rest.Request[policyParams, rest.None]) (api.StoredPolicy, error) {
@@ -79,22 +75,12 @@ type policyListParams struct {
 	windowParams
 }
 
-func (h retryPolicies) listRetryPolicyChanges(r *rest.Request[policyListParams, rest.None]) (api.Page[api.PolicyChange], error) {
-	page, err := r.Params.Page()
-	if err != nil {
-		return api.Page[api.PolicyChange]{}, err
-	}
-	items, total, err := h.Store.Policies.Changes(r.Context(), r.Params.Name, page)
-	return PageOf(page, items, total, fromPolicyChange), err
+func (h retryPolicies) listRetryPolicyChanges(r *rest.Request[policyListParams, rest.None], page store.Page) ([]workflow.PolicyChange, int64, error) {
+	return h.Store.Policies.Changes(r.Context(), r.Params.Name, page)
 }
 
-func (h retryPolicies) listRetrySettingsChanges(r *rest.Request[windowParams, rest.None]) (api.Page[api.PolicyChange], error) {
-	page, err := r.Params.Page()
-	if err != nil {
-		return api.Page[api.PolicyChange]{}, err
-	}
-	items, total, err := h.Store.Policies.Changes(r.Context(), "", page)
-	return PageOf(page, items, total, fromPolicyChange), err
+func (h retryPolicies) listRetrySettingsChanges(r *rest.Request[windowParams, rest.None], page store.Page) ([]workflow.PolicyChange, int64, error) {
+	return h.Store.Policies.Changes(r.Context(), "", page)
 }
 
 func (h retryPolicies) listQueuePolicies(r *rest.Request[rest.None, rest.None]) (api.QueuePolicyList, error) {

@@ -15,11 +15,11 @@ type scheduledNodes struct{ *Deps }
 func (h scheduledNodes) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("POST", "/scheduled_compute_nodes", "Record an allocation that was requested", h.createScheduled),
-		rest.Handle("GET", "/scheduled_compute_nodes", "List the allocations of a workflow", h.listScheduled),
-		rest.Handle("GET", "/scheduled_compute_nodes/{id}", "Get an allocation", h.getScheduled),
+		rest.Handle("GET", "/scheduled_compute_nodes", "List the allocations of a workflow", List(h.listScheduled, fromScheduled)),
+		rest.Handle("GET", "/scheduled_compute_nodes/{id}", "Get an allocation", ByID(h.Store.ScheduledComputeNodes.Get, fromScheduled)),
 		rest.Handle("PUT", "/scheduled_compute_nodes/{id}", "Replace an allocation's fields", h.updateScheduled),
-		rest.Handle("DELETE", "/scheduled_compute_nodes/{id}", "Delete the record of an allocation", h.deleteScheduled),
-		rest.Handle("DELETE", "/scheduled_compute_nodes", "Delete the records of a workflow's allocations", h.deleteAllScheduled),
+		rest.Handle("DELETE", "/scheduled_compute_nodes/{id}", "Delete the record of an allocation", ByID(h.Store.ScheduledComputeNodes.Delete, fromScheduled)),
+		rest.Handle("DELETE", "/scheduled_compute_nodes", "Delete the records of a workflow's allocations", DeleteAll(h.Store.ScheduledComputeNodes.DeleteAll)),
 	}
 }
 
@@ -62,21 +62,11 @@ func looseInt(text *string) *int64 {
 	return &n
 }
 
-func (h scheduledNodes) listScheduled(r *rest.Request[scheduledListParams, rest.None]) (api.Page[api.ScheduledComputeNode], error) {
-	page, err := r.Params.Page()
-	if err != nil {
-		return api.Page[api.ScheduledComputeNode]{}, err
-	}
-	nodes, total, err := h.Store.ScheduledComputeNodes.List(r.Context(), store.ScheduledFilter{
+func (h scheduledNodes) listScheduled(r *rest.Request[scheduledListParams, rest.None], page store.Page) ([]compute.ScheduledNode, int64, error) {
+	return h.Store.ScheduledComputeNodes.List(r.Context(), store.ScheduledFilter{
 		WorkflowID: r.Params.WorkflowID, SchedulerID: looseInt(r.Params.SchedulerID),
 		SchedulerConfigID: looseInt(r.Params.SchedulerConfigID), Status: r.Params.Status,
 	}, page)
-	return PageOf(page, nodes, total, fromScheduled), err
-}
-
-func (h scheduledNodes) getScheduled(r *rest.Request[IDParams, rest.None]) (api.ScheduledComputeNode, error) {
-	n, err := h.Store.ScheduledComputeNodes.Get(r.Context(), r.Params.ID)
-	return fromScheduled(n), err
 }
 
 func (h scheduledNodes) updateScheduled(r *rest.Request[IDParams, api.ScheduledComputeNode]) (api.ScheduledComputeNode, error) {
@@ -84,14 +74,4 @@ func (h scheduledNodes) updateScheduled(r *rest.Request[IDParams, api.ScheduledC
 	n.ID = r.Params.ID
 	n, err := h.Store.ScheduledComputeNodes.Update(r.Context(), n)
 	return fromScheduled(n), err
-}
-
-func (h scheduledNodes) deleteScheduled(r *rest.Request[IDParams, rest.None]) (api.ScheduledComputeNode, error) {
-	n, err := h.Store.ScheduledComputeNodes.Delete(r.Context(), r.Params.ID)
-	return fromScheduled(n), err
-}
-
-func (h scheduledNodes) deleteAllScheduled(r *rest.Request[WorkflowParams, rest.None]) (api.DeleteCount, error) {
-	n, err := h.Store.ScheduledComputeNodes.DeleteAll(r.Context(), r.Params.WorkflowID)
-	return api.DeleteCount{Count: n}, err
 }

@@ -13,11 +13,11 @@ type slurmSchedulers struct{ *Deps }
 func (h slurmSchedulers) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("POST", "/slurm_schedulers", "Create a Slurm scheduler", h.createSlurmScheduler),
-		rest.Handle("GET", "/slurm_schedulers", "List the Slurm schedulers of a workflow", h.listSlurmSchedulers),
-		rest.Handle("GET", "/slurm_schedulers/{id}", "Get a Slurm scheduler", h.getSlurmScheduler),
+		rest.Handle("GET", "/slurm_schedulers", "List the Slurm schedulers of a workflow", List(h.listSlurmSchedulers, fromSlurmScheduler)),
+		rest.Handle("GET", "/slurm_schedulers/{id}", "Get a Slurm scheduler", ByID(h.Store.SlurmSchedulers.Get, fromSlurmScheduler)),
 		rest.Handle("PUT", "/slurm_schedulers/{id}", "Change a Slurm scheduler; an absent field is kept", h.updateSlurmScheduler),
-		rest.Handle("DELETE", "/slurm_schedulers/{id}", "Delete a Slurm scheduler that has no job assigned", h.deleteSlurmScheduler, rest.Conflict409),
-		rest.Handle("DELETE", "/slurm_schedulers", "Delete the Slurm schedulers of a workflow that have no job assigned", h.deleteSlurmSchedulers),
+		rest.Handle("DELETE", "/slurm_schedulers/{id}", "Delete a Slurm scheduler that has no job assigned", ByID(h.Store.SlurmSchedulers.Delete, fromSlurmScheduler), rest.Conflict409),
+		rest.Handle("DELETE", "/slurm_schedulers", "Delete the Slurm schedulers of a workflow that have no job assigned", DeleteAll(h.Store.SlurmSchedulers.DeleteAll)),
 	}
 }
 
@@ -42,18 +42,8 @@ func (h slurmSchedulers) createSlurmScheduler(r *rest.Request[rest.None, api.Slu
 	return fromSlurmScheduler(c), err
 }
 
-func (h slurmSchedulers) listSlurmSchedulers(r *rest.Request[WorkflowPageParams, rest.None]) (api.Page[api.SlurmScheduler], error) {
-	page, err := r.Params.Page()
-	if err != nil {
-		return api.Page[api.SlurmScheduler]{}, err
-	}
-	items, total, err := h.Store.SlurmSchedulers.List(r.Context(), r.Params.WorkflowID, page)
-	return PageOf(page, items, total, fromSlurmScheduler), err
-}
-
-func (h slurmSchedulers) getSlurmScheduler(r *rest.Request[IDParams, rest.None]) (api.SlurmScheduler, error) {
-	c, err := h.Store.SlurmSchedulers.Get(r.Context(), r.Params.ID)
-	return fromSlurmScheduler(c), err
+func (h slurmSchedulers) listSlurmSchedulers(r *rest.Request[WorkflowPageParams, rest.None], page store.Page) ([]compute.SlurmScheduler, int64, error) {
+	return h.Store.SlurmSchedulers.List(r.Context(), r.Params.WorkflowID, page)
 }
 
 func (h slurmSchedulers) updateSlurmScheduler(r *rest.Request[IDParams, api.SlurmScheduler]) (api.SlurmScheduler, error) {
@@ -64,14 +54,4 @@ func (h slurmSchedulers) updateSlurmScheduler(r *rest.Request[IDParams, api.Slur
 		Extra: b.Extra, SerializeAllocations: b.SerializeAllocations,
 	})
 	return fromSlurmScheduler(c), err
-}
-
-func (h slurmSchedulers) deleteSlurmScheduler(r *rest.Request[IDParams, rest.None]) (api.SlurmScheduler, error) {
-	c, err := h.Store.SlurmSchedulers.Delete(r.Context(), r.Params.ID)
-	return fromSlurmScheduler(c), err
-}
-
-func (h slurmSchedulers) deleteSlurmSchedulers(r *rest.Request[WorkflowParams, rest.None]) (api.DeleteCount, error) {
-	n, err := h.Store.SlurmSchedulers.DeleteAll(r.Context(), r.Params.WorkflowID)
-	return api.DeleteCount{Count: n}, err
 }

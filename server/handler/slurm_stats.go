@@ -51,7 +51,7 @@ func (h slurmStats) listSlurmStats(r *rest.Request[slurmStatsListParams, rest.No
 	items, total, err := h.Store.SlurmStats.List(r.Context(), store.SlurmStatsFilter{
 		WorkflowID: r.Params.WorkflowID, JobID: r.Params.JobID, RunID: r.Params.RunID, AttemptID: r.Params.AttemptID,
 	}, page)
-	list := PageOf(page, items, total, FromSlurmStats)
+	list := api.NewPage(Each(items, FromSlurmStats), page.Offset, total)
 	list.MaxLimit = page.Limit // here torc says which limit was in force
 	return list, err
 }

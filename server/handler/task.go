@@ -16,29 +16,14 @@ type tasks struct{ *Deps }
 
 func (h tasks) routes() []rest.Route {
 	return []rest.Route{
-		rest.Handle("GET", "/tasks/{id}", "Get a background task", h.getTask),
+		rest.Handle("GET", "/tasks/{id}", "Get a background task", ByID(h.Store.Tasks.Get, same)),
 		rest.Handle("GET", "/workflows/{id}/active_task", "Get the queued or running task of a workflow", h.getActiveTask),
 	}
 }
 
-func fromTask(t workflow.Task) api.Task {
-	return api.Task{
-		ID: t.ID, WorkflowID: t.WorkflowID, Operation: t.Operation, Status: api.TaskStatus(t.Status), CreatedAtMS: t.CreatedAtMS,
-		StartedAtMS: t.StartedAtMS, FinishedAtMS: t.FinishedAtMS, Error: t.Error,
-	}
-}
-
-func (h tasks) getTask(r *rest.Request[IDParams, rest.None]) (api.Task, error) {
-	t, err := h.Store.Tasks.Get(r.Context(), r.Params.ID)
-	return fromTask(t), err
-}
-
 func (h tasks) getActiveTask(r *rest.Request[IDParams, rest.None]) (api.ActiveTask, error) {
 	t, err := h.Store.Tasks.Active(r.Context(), r.Params.ID)
-	if err != nil || t == nil {
-		return api.ActiveTask{}, err
-	}
-	return api.ActiveTask{Task: new(fromTask(*t))}, nil
+	return api.ActiveTask{Task: t}, err
 }
 
 // runTask does the work of a queued task in the background; Close waits for it. The

@@ -17,10 +17,10 @@ func (h userData) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("POST", "/user_data", "Create a user data record, with links to jobs", h.createUserData),
 		rest.Handle("POST", "/bulk_user_data", "Create user data records, all or none", h.createUserDataList, rest.Bulk),
-		rest.Handle("GET", "/user_data", "List the user data of a workflow", h.listUserData),
-		rest.Handle("GET", "/user_data/{id}", "Get a user data record", h.getUserData),
+		rest.Handle("GET", "/user_data", "List the user data of a workflow", List(h.listUserData, listedUserData)),
+		rest.Handle("GET", "/user_data/{id}", "Get a user data record", ByID(h.Store.UserData.Get, fromUserData)),
 		rest.Handle("PUT", "/user_data/{id}", "Change a user data record", h.updateUserData),
-		rest.Handle("DELETE", "/user_data/{id}", "Delete a user data record", h.deleteUserData),
+		rest.Handle("DELETE", "/user_data/{id}", "Delete a user data record", ByID(h.Store.UserData.Delete, fromUserData)),
 		rest.Handle("DELETE", "/user_data", "Delete the user data of a workflow", h.deleteAllUserData),
 	}
 }
@@ -74,32 +74,17 @@ type userDataListParams struct {
 	IsEphemeral   *bool   `query:"is_ephemeral"`
 }
 
-func (h userData) listUserData(r *rest.Request[userDataListParams, rest.None]) (api.Page[api.UserData], error) {
-	page, err := r.Params.Page()
-	if err != nil {
-		return api.Page[api.UserData]{}, err
-	}
-	records, total, err := h.Store.UserData.List(r.Context(), store.UserDataFilter{
+func (h userData) listUserData(r *rest.Request[userDataListParams, rest.None], page store.Page) ([]artifact.UserData, int64, error) {
+	return h.Store.UserData.List(r.Context(), store.UserDataFilter{
 		WorkflowID: r.Params.WorkflowID, ConsumerJobID: r.Params.ConsumerJobID, ProducerJobID: r.Params.ProducerJobID,
 		Name: r.Params.Name, IsEphemeral: r.Params.IsEphemeral,
 	}, page)
-	return PageOf(page, records, total, listedUserData), err
-}
-
-func (h userData) getUserData(r *rest.Request[IDParams, rest.None]) (api.UserData, error) {
-	d, err := h.Store.UserData.Get(r.Context(), r.Params.ID)
-	return fromUserData(d), err
 }
 
 func (h userData) updateUserData(r *rest.Request[IDParams, api.UserData]) (api.UserData, error) {
 	d, err := h.Store.UserData.Update(r.Context(), r.Params.ID, store.UserDataUpdate{
 		IsEphemeral: r.Body.IsEphemeral, Name: &r.Body.Name, Data: raw(r.Body.Data),
 	})
-	return fromUserData(d), err
-}
-
-func (h userData) deleteUserData(r *rest.Request[IDParams, rest.None]) (api.UserData, error) {
-	d, err := h.Store.UserData.Delete(r.Context(), r.Params.ID)
 	return fromUserData(d), err
 }
 

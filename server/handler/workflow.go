@@ -18,8 +18,8 @@ type workflows struct{ *Deps }
 func (h workflows) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("POST", "/workflows", "Create a workflow", h.createWorkflow),
-		rest.Handle("GET", "/workflows", "List workflows", h.listWorkflows),
-		rest.Handle("GET", "/workflows/{id}", "Get a workflow", h.getWorkflow),
+		rest.Handle("GET", "/workflows", "List workflows", List(h.listWorkflows, fromWorkflow)),
+		rest.Handle("GET", "/workflows/{id}", "Get a workflow", ByID(h.Store.Workflows.Get, fromWorkflow)),
 		rest.Handle("PUT", "/workflows/{id}", "Change a workflow; an absent field is kept, a key of policy that is null is removed", h.updateWorkflow),
 		rest.Handle("DELETE", "/workflows/{id}", "Delete a workflow with everything in it", h.deleteWorkflow, rest.Conflict409),
 		rest.Handle("POST", "/workflows/{id}/archive", "Archive a workflow, or restore it from the archive", h.archiveWorkflow),
@@ -140,21 +140,11 @@ type workflowListParams struct {
 	AccessGroup *string `query:"access_group" doc:"the name of a group"`
 }
 
-func (h workflows) listWorkflows(r *rest.Request[workflowListParams, rest.None]) (api.Page[api.Workflow], error) {
-	page, err := r.Params.Page()
-	if err != nil {
-		return api.Page[api.Workflow]{}, err
-	}
+func (h workflows) listWorkflows(r *rest.Request[workflowListParams, rest.None], page store.Page) ([]workflow.Workflow, int64, error) {
 	p := &r.Params
-	workflows, total, err := h.Store.Workflows.List(r.Context(), store.WorkflowFilter{
+	return h.Store.Workflows.List(r.Context(), store.WorkflowFilter{
 		Name: p.Name, User: p.User, Description: p.Description, IsArchived: p.IsArchived, AccessGroup: p.AccessGroup,
 	}, page)
-	return PageOf(page, workflows, total, fromWorkflow), err
-}
-
-func (h workflows) getWorkflow(r *rest.Request[IDParams, rest.None]) (api.Workflow, error) {
-	w, err := h.Store.Workflows.Get(r.Context(), r.Params.ID)
-	return fromWorkflow(w), err
 }
 
 func (h workflows) updateWorkflow(r *rest.Request[IDParams, api.WorkflowUpdate]) (api.Workflow, error) {

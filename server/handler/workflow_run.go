@@ -114,5 +114,5 @@ func (h workflowRuns) initializeJobs(r *rest.Request[initializeParams, rest.None
 		h.runTask(t, options.User, func(ctx context.Context) error { return h.Store.Workflows.Initialize(ctx, id, options) })
 	}
 	r.Status = http.StatusAccepted
-	return fromTask(t), nil
+	return t, nil
 }

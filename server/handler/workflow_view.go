@@ -6,6 +6,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/rest"
+	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
@@ -22,11 +23,11 @@ func (h workflowViews) routes() []rest.Route {
 		rest.Handle("GET", "/workflows/{id}/is_complete", "Check whether every job of a workflow is complete", h.isComplete),
 		rest.Handle("GET", "/workflows/{id}/is_uninitialized", "Check whether every job of a workflow is uninitialized or disabled", h.isUninitialized),
 		rest.Handle("GET", "/workflows/{id}/job_ids", "List the ids of the jobs of a workflow", h.jobIDs),
-		rest.Handle("GET", "/workflows/{id}/running_jobs", "List the running jobs of a workflow with their nodes", h.runningJobs),
-		rest.Handle("GET", "/workflows/{id}/slurm_job_correlations", "List the Slurm jobs in which the jobs of a workflow ran", h.slurmJobCorrelations),
-		rest.Handle("GET", "/workflows/{id}/job_dependencies", "List the edges of a workflow's graph", h.jobDependencies),
-		rest.Handle("GET", "/workflows/{id}/job_file_relationships", "List files with their producers and consumers", h.jobFileRelationships),
-		rest.Handle("GET", "/workflows/{id}/job_user_data_relationships", "List user data with their producers and consumers", h.jobUserDataRelationships),
+		rest.Handle("GET", "/workflows/{id}/running_jobs", "List the running jobs of a workflow with their nodes", List(h.runningJobs, same)),
+		rest.Handle("GET", "/workflows/{id}/slurm_job_correlations", "List the Slurm jobs in which the jobs of a workflow ran", List(h.slurmJobCorrelations, same)),
+		rest.Handle("GET", "/workflows/{id}/job_dependencies", "List the edges of a workflow's graph", List(h.jobDependencies, same)),
+		rest.Handle("GET", "/workflows/{id}/job_file_relationships", "List files with their producers and consumers", List(h.jobFileRelationships, same)),
+		rest.Handle("GET", "/workflows/{id}/job_user_data_relationships", "List user data with their producers and consumers", List(h.jobUserDataRelationships, same)),
 		rest.Handle("GET", "/workflows/{id}/required_existing_files", "List the files that must exist", h.requiredExistingFiles),
 		rest.Handle("GET", "/workflows/{id}/missing_user_data", "List the user data that a workflow needs and does not have", h.missingUserData),
 	}
@@ -67,11 +68,7 @@ type workflowViewParams struct {
 	pageParams
 }
 
-func (h workflowViews) runningJobs(r *rest.Request[workflowWindowParams, rest.None]) (api.Page[api.RunningJob], error) {
-	page, err := r.Params.Page()
-	if err != nil {
-		return api.Page[api.RunningJob]{}, err
-	}
+func (h workflowViews) runningJobs(r *rest.Request[workflowWindowParams, rest.None], page store.Page) ([]workflow.RunningJob, int64, error) {
 	jobs, total, err := h.Store.Jobs.Running(r.Context(), r.Params.ID, page)
 	states := h.Leases.States(h.Now())
 	for i := range jobs {
@@ -79,45 +76,23 @@ func (h workflowViews) runningJobs(r *rest.Request[workflowWindowParams, rest.No
 			jobs[i].SilentSeconds = new(silent / 1000)
 		}
 	}
-	return PageOf(page, jobs, total, func(j workflow.RunningJob) api.RunningJob { return api.RunningJob(j) }), err
+	return jobs, total, err
 }
 
-func (h workflowViews) slurmJobCorrelations(r *rest.Request[workflowWindowParams, rest.None]) (api.Page[api.SlurmJobCorrelation], error) {
-	page, err := r.Params.Page()
-	if err != nil {
-		return api.Page[api.SlurmJobCorrelation]{}, err
-	}
-	items, total, err := h.Store.SlurmStats.JobCorrelations(r.Context(), r.Params.ID, page)
-	return PageOf(page, items, total, func(c compute.SlurmJobCorrelation) api.SlurmJobCorrelation { return api.SlurmJobCorrelation(c) }), err
+func (h workflowViews) slurmJobCorrelations(r *rest.Request[workflowWindowParams, rest.None], page store.Page) ([]compute.SlurmJobCorrelation, int64, error) {
+	return h.Store.SlurmStats.JobCorrelations(r.Context(), r.Params.ID, page)
 }
 
-func (h workflowViews) jobDependencies(r *rest.Request[workflowViewParams, rest.None]) (api.Page[api.JobDependency], error) {
-	page, err := r.Params.Page()
-	if err != nil {
-		return api.Page[api.JobDependency]{}, err
-	}
-	items, total, err := h.Store.Jobs.Dependencies(r.Context(), r.Params.ID, page)
-	return PageOf(page, items, total, func(d workflow.JobDependency) api.JobDependency { return api.JobDependency(d) }), err
+func (h workflowViews) jobDependencies(r *rest.Request[workflowViewParams, rest.None], page store.Page) ([]workflow.JobDependency, int64, error) {
+	return h.Store.Jobs.Dependencies(r.Context(), r.Params.ID, page)
 }
 
-func (h workflowViews) jobFileRelationships(r *rest.Request[workflowViewParams, rest.None]) (api.Page[api.JobFileRelationship], error) {
-	page, err := r.Params.Page()
-	if err != nil {
-		return api.Page[api.JobFileRelationship]{}, err
-	}
-	items, total, err := h.Store.Jobs.FileRelationships(r.Context(), r.Params.ID, page)
-	return PageOf(page, items, total, func(x artifact.JobFileRelationship) api.JobFileRelationship { return api.JobFileRelationship(x) }), err
+func (h workflowViews) jobFileRelationships(r *rest.Request[workflowViewParams, rest.None], page store.Page) ([]artifact.JobFileRelationship, int64, error) {
+	return h.Store.Jobs.FileRelationships(r.Context(), r.Params.ID, page)
 }
 
-func (h workflowViews) jobUserDataRelationships(r *rest.Request[workflowViewParams, rest.None]) (api.Page[api.JobUserDataRelationship], error) {
-	page, err := r.Params.Page()
-	if err != nil {
-		return api.Page[api.JobUserDataRelationship]{}, err
-	}
-	items, total, err := h.Store.Jobs.UserDataRelationships(r.Context(), r.Params.ID, page)
-	return PageOf(page, items, total, func(x artifact.JobUserDataRelationship) api.JobUserDataRelationship {
-		return api.JobUserDataRelationship(x)
-	}), err
+func (h workflowViews) jobUserDataRelationships(r *rest.Request[workflowViewParams, rest.None], page store.Page) ([]artifact.JobUserDataRelationship, int64, error) {
+	return h.Store.Jobs.UserDataRelationships(r.Context(), r.Params.ID, page)
 }
 
 func (h workflowViews) workflowStatus(r *rest.Request[IDParams, rest.None]) (api.WorkflowStatus, error) {

@@ -93,10 +93,10 @@ func IsLenient(t reflect.Type) bool { return lenientTypes[t] }
 
 // Enums are the types with a fixed set of values.
 var Enums = map[reflect.Type][]any{
-	reflect.TypeFor[workflow.JobStatus](): jobStatusNames(),
-	reflect.TypeFor[workflow.RunIf]():     {"success", "always", "failure"},
-	reflect.TypeFor[workflow.StdioMode](): {"separate", "combined", "no_stdout", "no_stderr", "none"},
-	reflect.TypeFor[api.TaskStatus]():     {"queued", "running", "succeeded", "failed"},
+	reflect.TypeFor[workflow.JobStatus]():  jobStatusNames(),
+	reflect.TypeFor[workflow.RunIf]():      {"success", "always", "failure"},
+	reflect.TypeFor[workflow.StdioMode]():  {"separate", "combined", "no_stdout", "no_stderr", "none"},
+	reflect.TypeFor[workflow.TaskStatus](): {"queued", "running", "succeeded", "failed"},
 }
 
 func jobStatusNames() []any {

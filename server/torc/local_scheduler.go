@@ -14,11 +14,11 @@ type localSchedulers struct{ *handler.Deps }
 func (h localSchedulers) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("POST", "/local_schedulers", "Create a local scheduler", h.createLocalScheduler),
-		rest.Handle("GET", "/local_schedulers", "List the local schedulers of a workflow", h.listLocalSchedulers),
-		rest.Handle("GET", "/local_schedulers/{id}", "Get a local scheduler", h.getLocalScheduler),
+		rest.Handle("GET", "/local_schedulers", "List the local schedulers of a workflow", handler.List(h.listLocalSchedulers, fromLocalScheduler)),
+		rest.Handle("GET", "/local_schedulers/{id}", "Get a local scheduler", handler.ByID(h.Store.LocalSchedulers.Get, fromLocalScheduler)),
 		rest.Handle("PUT", "/local_schedulers/{id}", "Change a local scheduler; an absent field is kept", h.updateLocalScheduler),
-		rest.Handle("DELETE", "/local_schedulers/{id}", "Delete a local scheduler", h.deleteLocalScheduler),
-		rest.Handle("DELETE", "/local_schedulers", "Delete the local schedulers of a workflow", h.deleteLocalSchedulers),
+		rest.Handle("DELETE", "/local_schedulers/{id}", "Delete a local scheduler", handler.ByID(h.Store.LocalSchedulers.Delete, fromLocalScheduler)),
+		rest.Handle("DELETE", "/local_schedulers", "Delete the local schedulers of a workflow", handler.DeleteAll(h.Store.LocalSchedulers.DeleteAll)),
 	}
 }
 
@@ -38,18 +38,8 @@ func (h localSchedulers) createLocalScheduler(r *rest.Request[rest.None, api.Loc
 	return fromLocalScheduler(c), err
 }
 
-func (h localSchedulers) listLocalSchedulers(r *rest.Request[handler.WorkflowPageParams, rest.None]) (api.Page[api.LocalScheduler], error) {
-	page, err := r.Params.Page()
-	if err != nil {
-		return api.Page[api.LocalScheduler]{}, err
-	}
-	items, total, err := h.Store.LocalSchedulers.List(r.Context(), r.Params.WorkflowID, page)
-	return handler.PageOf(page, items, total, fromLocalScheduler), err
-}
-
-func (h localSchedulers) getLocalScheduler(r *rest.Request[handler.IDParams, rest.None]) (api.LocalScheduler, error) {
-	c, err := h.Store.LocalSchedulers.Get(r.Context(), r.Params.ID)
-	return fromLocalScheduler(c), err
+func (h localSchedulers) listLocalSchedulers(r *rest.Request[handler.WorkflowPageParams, rest.None], page store.Page) ([]compute.LocalScheduler, int64, error) {
+	return h.Store.LocalSchedulers.List(r.Context(), r.Params.WorkflowID, page)
 }
 
 func (h localSchedulers) updateLocalScheduler(r *rest.Request[handler.IDParams, api.LocalScheduler]) (api.LocalScheduler, error) {
@@ -57,14 +47,4 @@ func (h localSchedulers) updateLocalScheduler(r *rest.Request[handler.IDParams, 
 		WorkflowID: r.Body.WorkflowID, Memory: r.Body.Memory, NumCPUs: r.Body.NumCPUs,
 	})
 	return fromLocalScheduler(c), err
-}
-
-func (h localSchedulers) deleteLocalScheduler(r *rest.Request[handler.IDParams, rest.None]) (api.LocalScheduler, error) {
-	c, err := h.Store.LocalSchedulers.Delete(r.Context(), r.Params.ID)
-	return fromLocalScheduler(c), err
-}
-
-func (h localSchedulers) deleteLocalSchedulers(r *rest.Request[handler.WorkflowParams, rest.None]) (api.DeleteCount, error) {
-	n, err := h.Store.LocalSchedulers.DeleteAll(r.Context(), r.Params.WorkflowID)
-	return api.DeleteCount{Count: n}, err
 }

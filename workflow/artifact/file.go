@@ -15,12 +15,12 @@ type File struct {
 // JobFileRelationship links a file's producer with a consumer; either may be
 // missing, not both.
 type JobFileRelationship struct {
-	FileID          int64
-	FileName        string
-	FilePath        string
-	ProducerJobID   *int64
-	ProducerJobName *string
-	ConsumerJobID   *int64
-	ConsumerJobName *string
-	WorkflowID      int64
+	FileID          int64   `json:"file_id"`
+	FileName        string  `json:"file_name"`
+	FilePath        string  `json:"file_path"`
+	ProducerJobID   *int64  `json:"producer_job_id,omitempty"`
+	ProducerJobName *string `json:"producer_job_name,omitempty"`
+	ConsumerJobID   *int64  `json:"consumer_job_id,omitempty"`
+	ConsumerJobName *string `json:"consumer_job_name,omitempty"`
+	WorkflowID      int64   `json:"workflow_id"`
 }

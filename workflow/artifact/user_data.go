@@ -14,11 +14,11 @@ type UserData struct {
 // JobUserDataRelationship links a record's producer with a consumer; either
 // may be missing, not both.
 type JobUserDataRelationship struct {
-	UserDataID      int64
-	UserDataName    string
-	ProducerJobID   *int64
-	ProducerJobName *string
-	ConsumerJobID   *int64
-	ConsumerJobName *string
-	WorkflowID      int64
+	UserDataID      int64   `json:"user_data_id"`
+	UserDataName    string  `json:"user_data_name"`
+	ProducerJobID   *int64  `json:"producer_job_id,omitempty"`
+	ProducerJobName *string `json:"producer_job_name,omitempty"`
+	ConsumerJobID   *int64  `json:"consumer_job_id,omitempty"`
+	ConsumerJobName *string `json:"consumer_job_name,omitempty"`
+	WorkflowID      int64   `json:"workflow_id"`
 }

@@ -18,7 +18,7 @@ type SlurmStats struct {
 
 // SlurmJobCorrelation says that a job ran in an allocation.
 type SlurmJobCorrelation struct {
-	SlurmJobID string
-	JobID      int64
-	JobName    string
+	SlurmJobID string `json:"slurm_job_id"`
+	JobID      int64  `json:"job_id"`
+	JobName    string `json:"job_name"`
 }

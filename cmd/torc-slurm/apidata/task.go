@@ -9,6 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // TaskError reports, as torc does, why there is no task to show.
@@ -63,7 +64,7 @@ func WaitForTask(ctx context.Context, c *cli.Connection, id int64, timeout, poll
 }
 
 func taskEnded(t *api.Task) bool {
-	return t.Status == api.TaskSucceeded || t.Status == api.TaskFailed
+	return t.Status == workflow.TaskSucceeded || t.Status == workflow.TaskFailed
 }
 
 // followTasks sends a word for every task of a workflow that has ended.

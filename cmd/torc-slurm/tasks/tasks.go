@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/apidata"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // New returns the group of commands about tasks.
@@ -59,7 +59,7 @@ func runTasksWait(ctx context.Context, a *cli.Factory, id int64, timeout, poll t
 	}); err != nil {
 		return err
 	}
-	if task.Status != api.TaskSucceeded {
+	if task.Status != workflow.TaskSucceeded {
 		return cli.Silent(cli.ExitFailed)
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/apidata"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -215,13 +214,13 @@ func showReinitPlan(a *cli.Factory, plan reinitPlan) error {
 
 // initResult is what init and reinit say in JSON.
 type initResult struct {
-	Status        string         `json:"status"`
-	Message       string         `json:"message"`
-	WorkflowID    int64          `json:"workflow_id"`
-	TaskID        int64          `json:"task_id"`
-	TaskStatus    api.TaskStatus `json:"task_status"`
-	TaskOperation string         `json:"task_operation"`
-	Error         *string        `json:"error,omitempty"`
+	Status        string              `json:"status"`
+	Message       string              `json:"message"`
+	WorkflowID    int64               `json:"workflow_id"`
+	TaskID        int64               `json:"task_id"`
+	TaskStatus    workflow.TaskStatus `json:"task_status"`
+	TaskOperation string              `json:"task_operation"`
+	Error         *string             `json:"error,omitempty"`
 }
 
 // taskPoll is how often a task is asked about that no event tells of.
@@ -248,7 +247,7 @@ func runInitialization(ctx context.Context, a *cli.Factory, c *cli.Connection, i
 		return apidata.TaskError(a, started, err)
 	}
 	result.TaskStatus, result.Error = task.Status, task.Error
-	if task.Status != api.TaskSucceeded {
+	if task.Status != workflow.TaskSucceeded {
 		return cli.FailedErrorf("initialization of workflow %d failed: %s", id, cli.OrEmpty(task.Error))
 	}
 	status, err := c.Workflows.Status(ctx, id)
