@@ -75,23 +75,17 @@ func spawnFacts(tx *core.Tx, caller *workflow.Job, request spawn.SpawnRequest) (
 
 // idsByName returns ids by name, and how many rows share each name that is not unique.
 func idsByName(tx *core.Tx, query string, args ...any) (ids, several map[string]int64, err error) {
-	rows, err := tx.Query(query, args...)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer rows.Close()
 	ids, several = map[string]int64{}, map[string]int64{}
-	for rows.Next() {
+	err = tx.Each(query, func(r sqlite.Scanner) error {
 		var name string
 		var id, n int64
-		if err := rows.Scan(&name, &id, &n); err != nil {
-			return nil, nil, err
-		}
+		err := r.Scan(&name, &id, &n)
 		if ids[name] = id; n > 1 {
 			several[name] = n
 		}
-	}
-	return ids, several, rows.Err()
+		return err
+	}, args...)
+	return ids, several, err
 }
 
 // lineageIteration returns the highest recorded iteration of a lineage.

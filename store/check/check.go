@@ -138,15 +138,5 @@ func (c *checker) rule(r rule) error {
 
 // Each calls look with every row of a query.
 func (c *checker) Each(query string, look func(sqlite.Scanner) error, args ...any) error {
-	rows, err := c.tx.QueryContext(c.ctx, row.WithStatuses(query), args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := look(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return sqlite.EachContext(c.ctx, c.tx, look, row.WithStatuses(query), args...)
 }

@@ -1,8 +1,7 @@
 package core
 
 import (
-	"fmt"
-
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
@@ -13,18 +12,12 @@ func StatusCounts(tx *Tx, workflowID int64) (c stage.Counts, err error) {
 	if err := tx.flushCounts(); err != nil {
 		return c, err
 	}
-	rows, err := tx.Query(`SELECT status, n FROM job_count WHERE workflow_id = ?`, workflowID)
-	if err != nil {
-		return c, fmt.Errorf("count the jobs of workflow %d: %w", workflowID, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = tx.Each(`SELECT status, n FROM job_count WHERE workflow_id = ?`, func(r sqlite.Scanner) error {
 		var status workflow.JobStatus
 		var n int64
-		if err := rows.Scan(&status, &n); err != nil {
-			return c, fmt.Errorf("count the jobs of workflow %d: %w", workflowID, err)
-		}
+		err := r.Scan(&status, &n)
 		c.ByStatus[status] = n
-	}
-	return c, rows.Err()
+		return err
+	}, workflowID)
+	return c, sqlite.Wrap(err, "count the jobs of workflow %d", workflowID)
 }

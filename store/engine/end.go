@@ -6,6 +6,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/row"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/event"
@@ -17,22 +18,16 @@ func causeCounts(tx *core.Tx, r *view.Run, c *stage.Counts) error {
 	if err := tx.FlushCauses(); err != nil {
 		return err
 	}
-	rows, err := tx.Query(`SELECT cause, n, retried FROM cause_count WHERE workflow_id = ? AND run_id = ?`, r.WorkflowID, r.RunID)
-	if err != nil {
-		return fmt.Errorf("count the attempts of workflow %d: %w", r.WorkflowID, err)
-	}
-	defer rows.Close()
 	c.ByCause = map[workflow.CauseKind]int64{}
-	for rows.Next() {
+	err := tx.Each(`SELECT cause, n, retried FROM cause_count WHERE workflow_id = ? AND run_id = ?`, func(row sqlite.Scanner) error {
 		var cause workflow.CauseKind
 		var n, retried int64
-		if err := rows.Scan(&cause, &n, &retried); err != nil {
-			return fmt.Errorf("count the attempts of workflow %d: %w", r.WorkflowID, err)
-		}
+		err := row.Scan(&cause, &n, &retried)
 		c.ByCause[cause] = n
 		c.Retried += retried
-	}
-	return rows.Err()
+		return err
+	}, r.WorkflowID, r.RunID)
+	return sqlite.Wrap(err, "count the attempts of workflow %d", r.WorkflowID)
 }
 
 // EndIfOver writes the verdict of a run that has ended: no job is open, or it was canceled

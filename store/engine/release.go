@@ -184,27 +184,18 @@ func LowerGates(tx *core.Tx, jobs []int64, failed bool) ([]int64, error) {
 	if len(jobs) == 0 {
 		return nil, nil
 	}
-	rows, err := tx.Query(`UPDATE gate SET open = open - c.n, failed = failed + c.n * ?2
-		FROM (SELECT d.gate_id, COUNT(*) AS n FROM json_each(?1) e CROSS JOIN gate_dependency d ON d.job_id = e.value GROUP BY d.gate_id) c
-		WHERE gate.id = c.gate_id RETURNING id, open`, sqlite.IDList(jobs), failed)
-	if err != nil {
-		return nil, fmt.Errorf("lower the gates behind %d jobs: %w", len(jobs), err)
-	}
-	defer rows.Close()
 	var open []int64
-	for rows.Next() {
+	err := tx.Each(`UPDATE gate SET open = open - c.n, failed = failed + c.n * ?2
+		FROM (SELECT d.gate_id, COUNT(*) AS n FROM json_each(?1) e CROSS JOIN gate_dependency d ON d.job_id = e.value GROUP BY d.gate_id) c
+		WHERE gate.id = c.gate_id RETURNING id, open`, func(r sqlite.Scanner) error {
 		var id, left int64
-		if err := rows.Scan(&id, &left); err != nil {
-			return nil, fmt.Errorf("lower the gates behind %d jobs: %w", len(jobs), err)
-		}
+		err := r.Scan(&id, &left)
 		if left == 0 {
 			open = append(open, id)
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("lower the gates behind %d jobs: %w", len(jobs), err)
-	}
-	return open, nil
+		return err
+	}, sqlite.IDList(jobs), failed)
+	return open, sqlite.Wrap(err, "lower the gates behind %d jobs", len(jobs))
 }
 
 // pass continues the blocked jobs behind open gates. It returns those that were not needed,

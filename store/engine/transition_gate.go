@@ -30,23 +30,17 @@ var skipStatement = core.NewTransition(workflow.OpSkip, workflow.Blocked, workfl
 // and those behind gates that wait only for such jobs; these gates are counted later. It
 // returns the jobs, and because of which job the first was skipped.
 func skipJobs(tx *core.Tx, workflowID int64, gates string) (ids []int64, first sql.NullInt64, err error) {
-	rows, err := tx.Query(skipStatement.Text, gates)
-	if err != nil {
-		return nil, first, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = tx.Each(skipStatement.Text, func(r sqlite.Scanner) error {
 		var id int64
 		var culprit sql.NullInt64
-		if err := rows.Scan(&id, &culprit); err != nil {
-			return nil, first, err
-		}
+		err := r.Scan(&id, &culprit)
 		if ids = append(ids, id); len(ids) == 1 {
 			first = culprit
 		}
-	}
+		return err
+	}, gates)
 	tx.Move(workflowID, workflow.Blocked, workflow.Canceled, int64(len(ids)))
-	return ids, first, rows.Err()
+	return ids, first, err
 }
 
 var spareStatement = core.NewTransition(workflow.OpSkip, workflow.Blocked, workflow.Disabled, `WITH RECURSIVE spared (job_id) AS (

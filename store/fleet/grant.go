@@ -102,19 +102,15 @@ func (r *granter) env(text string) (map[string]string, error) {
 
 // outputFiles reads the output files of granted jobs.
 func outputFiles(tx *core.Tx, ids string, grants map[int64]*lease.Grant) error {
-	rows, err := tx.Query(`SELECT o.job_id, f.id, f.path FROM json_each(?) e CROSS JOIN job_output_file o ON o.job_id = e.value
-		JOIN file f ON f.id = o.file_id`, ids)
-	if err != nil {
-		return fmt.Errorf("read output files: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err := tx.Each(`SELECT o.job_id, f.id, f.path FROM json_each(?) e CROSS JOIN job_output_file o ON o.job_id = e.value
+		JOIN file f ON f.id = o.file_id`, func(r sqlite.Scanner) error {
 		var job int64
 		var file lease.GrantFile
-		if err := rows.Scan(&job, &file.ID, &file.Path); err != nil {
-			return fmt.Errorf("read output files: %w", err)
+		if err := r.Scan(&job, &file.ID, &file.Path); err != nil {
+			return err
 		}
 		grants[job].OutputFiles = append(grants[job].OutputFiles, file)
-	}
-	return rows.Err()
+		return nil
+	}, ids)
+	return sqlite.Wrap(err, "read output files")
 }

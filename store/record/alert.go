@@ -35,21 +35,15 @@ func (s Alerts) Test(_ context.Context, workflowID int64, user string) (id int64
 
 // Counts returns how many alerts of each kind have ever been raised.
 func (s Alerts) Counts(ctx context.Context) (map[workflow.AlertKind]int64, error) {
-	rows, err := s.shared.DB.Read.QueryContext(ctx, `SELECT kind, n FROM alert_count`)
-	if err != nil {
-		return nil, fmt.Errorf("count alerts: %w", err)
-	}
-	defer rows.Close()
 	counts := map[workflow.AlertKind]int64{}
-	for rows.Next() {
+	err := sqlite.EachContext(ctx, s.shared.DB.Read, func(r sqlite.Scanner) error {
 		var kind workflow.AlertKind
 		var n int64
-		if err := rows.Scan(&kind, &n); err != nil {
-			return nil, fmt.Errorf("count alerts: %w", err)
-		}
+		err := r.Scan(&kind, &n)
 		counts[kind] = n
-	}
-	return counts, rows.Err()
+		return err
+	}, `SELECT kind, n FROM alert_count`)
+	return counts, sqlite.Wrap(err, "count alerts")
 }
 
 // List returns a page of the alerts of a workflow, by id, with the state of their

@@ -105,6 +105,28 @@ func ReadPage[T any](ctx context.Context, tx *sql.Tx, l List, scan func(Scanner)
 	return items, total, Wrap(err, "list %s", l.From)
 }
 
+// EachContext runs a SELECT of a reader and calls f with every row.
+func EachContext(ctx context.Context, db interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}, f func(Scanner) error, query string, args ...any) error {
+	rows, err := db.QueryContext(ctx, query, args...)
+	return each(rows, err, f)
+}
+
+// each calls f with every row of a query and closes the rows.
+func each(rows *sql.Rows, err error, f func(Scanner) error) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := f(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
 // Scanner is *sql.Row or *sql.Rows.
 type Scanner interface {
 	Scan(dest ...any) error
@@ -112,16 +134,18 @@ type Scanner interface {
 
 // Collect reads all rows and closes them.
 func Collect[T any](rows *sql.Rows, scan func(Scanner) (T, error)) ([]T, error) {
-	defer rows.Close()
+	return collect(rows, nil, scan)
+}
+
+// collect reads all rows of a query and closes them.
+func collect[T any](rows *sql.Rows, err error, scan func(Scanner) (T, error)) ([]T, error) {
 	var items []T
-	for rows.Next() {
-		item, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
+	err = each(rows, err, func(r Scanner) error {
+		item, err := scan(r)
 		items = append(items, item)
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	return items, nil
@@ -132,10 +156,7 @@ func Select[T any](tx interface {
 	Query(query string, args ...any) (*sql.Rows, error)
 }, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := tx.Query(query, args...)
-	if err != nil {
-		return nil, err
-	}
-	return Collect(rows, scan)
+	return collect(rows, err, scan)
 }
 
 // SelectContext runs a SELECT of a reader, a *sql.DB or *sql.Tx, and reads all rows.
@@ -143,10 +164,7 @@ func SelectContext[T any](ctx context.Context, db interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	return Collect(rows, scan)
+	return collect(rows, err, scan)
 }
 
 // ScanString reads a row of one text.

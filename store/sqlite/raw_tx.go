@@ -130,14 +130,5 @@ func (tx *Tx) Part(fn func() error) error {
 // Each calls a function for each row of a query.
 func (tx *Tx) Each(query string, f func(Scanner) error, args ...any) error {
 	rows, err := tx.Query(query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := f(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return each(rows, err, f)
 }

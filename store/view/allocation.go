@@ -142,22 +142,16 @@ type Progress struct {
 
 // ProgressOf returns the progress of workflows that have jobs; failed includes terminated.
 func (s Allocations) ProgressOf(ctx context.Context, workflows []int64) (map[int64]Progress, error) {
-	rows, err := s.DB.Read.QueryContext(ctx, `SELECT workflow_id, SUM(n), SUM(iif(status = {completed}, n, 0)), SUM(iif(status IN ({failed}, {terminated}), n, 0)), SUM(iif(status = {running}, n, 0))
-		FROM job_count WHERE workflow_id IN (SELECT value FROM json_each(?)) GROUP BY workflow_id`, sqlite.IDList(workflows))
-	if err != nil {
-		return nil, fmt.Errorf("read the progress of %d workflows: %w", len(workflows), err)
-	}
-	defer rows.Close()
 	all := map[int64]Progress{}
-	for rows.Next() {
+	err := sqlite.EachContext(ctx, s.DB.Read, func(r sqlite.Scanner) error {
 		var id int64
 		var p Progress
-		if err := rows.Scan(&id, &p.Total, &p.Done, &p.Failed, &p.Running); err != nil {
-			return nil, fmt.Errorf("read the progress of %d workflows: %w", len(workflows), err)
-		}
+		err := r.Scan(&id, &p.Total, &p.Done, &p.Failed, &p.Running)
 		all[id] = p
-	}
-	return all, rows.Err()
+		return err
+	}, `SELECT workflow_id, SUM(n), SUM(iif(status = {completed}, n, 0)), SUM(iif(status IN ({failed}, {terminated}), n, 0)), SUM(iif(status = {running}, n, 0))
+		FROM job_count WHERE workflow_id IN (SELECT value FROM json_each(?)) GROUP BY workflow_id`, sqlite.IDList(workflows))
+	return all, sqlite.Wrap(err, "read the progress of %d workflows", len(workflows))
 }
 
 // IntentsNamed returns the newest restarts of the intents with these Slurm job names, ended

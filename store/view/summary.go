@@ -154,20 +154,14 @@ func (l *looker) summary(id int64) (sum Summary, err error) {
 
 // jobCounts counts jobs by status, without those of compensations.
 func (l *looker) jobCounts(id int64) (jobs [11]int64, err error) {
-	rows, err := l.tx.QueryContext(l.ctx, `SELECT status, n FROM job_count WHERE workflow_id = ?`, id)
-	if err != nil {
-		return jobs, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqlite.EachContext(l.ctx, l.tx, func(r sqlite.Scanner) error {
 		var status workflow.JobStatus
 		var n int64
-		if err := rows.Scan(&status, &n); err != nil {
-			return jobs, err
-		}
+		err := r.Scan(&status, &n)
 		jobs[status] = n
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	}, `SELECT status, n FROM job_count WHERE workflow_id = ?`, id)
+	if err != nil {
 		return jobs, err
 	}
 	compensating, err := l.compensationCounts(id)
