@@ -51,7 +51,7 @@ func (f fixed) shape(t *trial) (work.Shape, int64) {
 	s := work.Shape{Nodes: f.nodes, Node: placement.FreeNode{CPUs: p.Node.CPUs, MemoryBytes: p.Node.MemoryMB << 20, GPUs: p.Node.GPUs}}
 	count := min(f.count, width)
 	side := perNode(&s.Node, &class) // jobs at a time on each node
-	at := int64(0)                   // jobs at a time in an allocation
+	var at int64                     // jobs at a time in an allocation
 	if class.Nodes > 1 {
 		s.Together = true
 		s.Nodes = class.Nodes * max(f.nodes, 1)

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	planGap   = 3  // seconds between two plans at least
+	planGap   = 5  // seconds between two plans at least
 	planEvery = 60 // and at most
 	// runnerMemory is what the product keeps of a node for itself.
 	runnerMemory = 128 << 20
@@ -209,12 +209,14 @@ func (r *planning) allocation(a *work.Allocation) scheduler.Allocation {
 	}
 	runs := a.Runs()
 	slices.SortFunc(runs, func(a, b work.Run) int { return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Until, b.Until)) })
-	for i, n := 0, 0; i < len(runs); i += n {
-		for n = 1; i+n < len(runs) && runs[i+n] == runs[i]; n++ {
+	for i, run := range runs {
+		if i > 0 && run == runs[i-1] {
+			out.Running[len(out.Running)-1].Count++
+			continue
 		}
-		c := &r.t.progress.Classes[runs[i].Class]
+		c := &r.t.progress.Classes[run.Class]
 		out.Running = append(out.Running, scheduler.Running{
-			Each: scheduler.Resources{CPUs: c.CPUs, MemoryBytes: c.MemoryBytes, GPUs: c.GPUs}, Nodes: c.Nodes, Count: int64(n), Until: at(runs[i].Until),
+			Each: scheduler.Resources{CPUs: c.CPUs, MemoryBytes: c.MemoryBytes, GPUs: c.GPUs}, Nodes: c.Nodes, Count: 1, Until: at(run.Until),
 			ClassID: c.ID, Declared: time.Duration(c.RuntimeSeconds) * time.Second,
 		})
 	}

@@ -150,7 +150,7 @@ func sizeOf(r *rand.Rand, largest int) int64 {
 func runtimeOf(r *rand.Rand, size int64) int64 {
 	p := min(max(runtimePA*float64(size)+runtimePB, 0), 1)
 	for {
-		h := 0.0
+		var h float64
 		if r.Float64() < p {
 			h = gamma(r, runtimeA1) * runtimeB1
 		} else {

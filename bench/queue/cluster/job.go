@@ -17,10 +17,6 @@ func (r Resources) minus(o Resources) Resources {
 	return Resources{r.CPUs - o.CPUs, r.MemoryMB - o.MemoryMB, r.GPUs - o.GPUs}
 }
 
-func (r Resources) least(o Resources) Resources {
-	return Resources{min(r.CPUs, o.CPUs), min(r.MemoryMB, o.MemoryMB), min(r.GPUs, o.GPUs)}
-}
-
 // Request is what a job asks for. Times are in seconds.
 type Request struct {
 	User       int

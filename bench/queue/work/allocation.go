@@ -80,6 +80,7 @@ func (a *Allocation) started(j *cluster.Job) {
 			a.begin(j.Start + startup)
 		}
 	})
+	a.fleet.notable = true
 	a.fleet.changed()
 }
 
@@ -234,6 +235,7 @@ func (a *Allocation) mayTakeMore(now int64) bool {
 // over is called when Slurm has ended it.
 func (a *Allocation) over(j *cluster.Job) {
 	f := a.fleet
+	f.notable = true
 	f.remove(a)
 	f.Ended = append(f.Ended, a)
 	if j.State == cluster.Ended && len(j.Placed) > 0 {

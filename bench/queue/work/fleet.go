@@ -37,7 +37,9 @@ type Fleet struct {
 	Requested   int64         // allocations
 	Ended       []*Allocation
 
-	claiming bool // claims are going to be made
+	claiming bool  // claims are going to be made
+	notable  bool  // an allocation has started or ended since Changed was called
+	became   int64 // of Progress when Changed was called
 	lastID   int64
 }
 
@@ -65,7 +67,7 @@ func (f *Fleet) Request(s Shape) (*Allocation, error) {
 // Done reports whether all jobs are done and all allocations have ended.
 func (f *Fleet) Done() bool { return f.Progress.Done() && len(f.Allocations) == 0 }
 
-// Cancel cancels all allocations that are still pending.
+// CancelPending cancels all allocations that are still pending, and returns how many there were.
 func (f *Fleet) CancelPending() (n int64) {
 	for _, a := range append([]*Allocation(nil), f.Allocations...) {
 		if a.Slurm.State == cluster.Pending {
@@ -98,7 +100,8 @@ func (f *Fleet) claim() {
 			a.leave(now)
 		}
 	}
-	if f.Changed != nil {
+	if f.Changed != nil && (f.notable || f.became != f.Progress.became) {
+		f.notable, f.became = false, f.Progress.became
 		f.Changed()
 	}
 }

@@ -33,6 +33,7 @@ type Progress struct {
 	queue   [][]int // ready jobs of a class
 	delayed []int   // jobs, the first to become ready first
 	counts  [done + 1]int64
+	became  int64 // how often a job has become ready
 
 	finished [][]time.Duration // the runtimes of the done jobs of a class
 }
@@ -61,6 +62,7 @@ func (p *Progress) set(job int, s status) {
 
 func (p *Progress) enqueue(job int, now int64) {
 	p.set(job, ready)
+	p.became++
 	p.since[job] = now
 	class := p.Jobs[job].Class
 	p.queue[class] = append(p.queue[class], job)

@@ -35,7 +35,6 @@ type recipe struct {
 	name, about, partition string
 	class                  placement.Class // without the declared runtime
 	runtime                int64           // of the longest job
-	declared               int64           // what is declared at factor 1
 	jobs, depth            int
 	failures               float64 // part of the attempts that fail
 }
