@@ -108,6 +108,7 @@ func (p *planner) choose(a *AutoSchedule, wants []*want, o *outlook) *packing {
 	if best == none {
 		return nil
 	}
+	p.extend(best.packing, o.vacancies.Clone())
 	best.packing.improves, best.packing.choice = !must, &best.Choice
 	if n := len(p.decision.Choices); n > shown+1 {
 		best.packing.instead = p.decision.Choices[shown+1].Line()

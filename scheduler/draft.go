@@ -26,6 +26,7 @@ type draft struct {
 	instead string
 	wait    forecast.Wait // that is expected; of no meaning without a forecast
 	free    bool          // its resources are free now
+	extra   time.Duration // that it is requested for jobs that will become ready while it runs
 }
 
 // part are the jobs of one want in a draft.
@@ -121,8 +122,11 @@ func (f *draft) take(d *Demand, n int64) int64 {
 func (f *draft) final(set *Settings) Shape {
 	s := f.shape
 	if f.pool.Walltime == 0 {
-		need := set.Margins.Walltime(time.Duration(f.room.bound) * time.Second)
-		s.Walltime = min(s.Walltime, f.pool.within(max(need, set.MinWalltime)))
+		need := set.Margins.Walltime(time.Duration(f.room.bound)*time.Second + f.extra)
+		if f.extra == 0 {
+			need = min(need, s.Walltime)
+		}
+		s.Walltime = f.pool.within(max(need, min(s.Walltime, set.MinWalltime)))
 	}
 	if f.pool.Shared {
 		used := f.need

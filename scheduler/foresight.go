@@ -27,32 +27,34 @@ type Outlook interface {
 // How long facts are used. Where all jobs have a place, newer ones are only read now and then,
 // to see whether more allocations would help.
 const (
-	factsEvery    = 5 * time.Minute
-	factsLast     = 10 * time.Minute
-	runtimesEvery = 30 * time.Second
+	factsEvery = 5 * time.Minute
+	factsLast  = 10 * time.Minute
+	jobsEvery  = 30 * time.Second
 )
 
 // facts are what a workflow's plans know of the cluster and of its jobs.
 type facts struct {
-	cluster    *forecast.Cluster // nil: not known
-	asked      time.Time         // when the cluster was asked for last
-	reason     string            // why it is not known
-	runtimes   map[int64]forecast.Runtimes
-	runtimesAt time.Time
+	cluster  *forecast.Cluster // nil: not known
+	asked    time.Time         // when the cluster was asked for last
+	reason   string            // why it is not known
+	ahead    []store.AheadJobs
+	runtimes map[int64]forecast.Runtimes
+	jobsAt   time.Time // when ahead and runtimes were read
 }
 
 // foresight adds a forecast to the snapshots of a pass, and records what became of earlier
 // ones.
 type foresight struct {
-	outlook Outlook // nil: there is none
-	store   *store.Store
-	known   *facts
-	now     time.Time
-	silent  bool // nothing is asked and nothing recorded
+	outlook  Outlook // nil: there is none
+	store    *store.Store
+	workflow int64
+	known    *facts
+	now      time.Time
+	silent   bool // nothing is asked and nothing recorded
 }
 
 func foresightOf(l *pass) *foresight {
-	return &foresight{outlook: l.Outlook, store: l.Store, known: &l.memory.facts, now: l.now, silent: l.seen}
+	return &foresight{outlook: l.Outlook, store: l.Store, workflow: l.id, known: &l.memory.facts, now: l.now, silent: l.seen}
 }
 
 // add adds to a snapshot what the cluster and the jobs are like. Plain is the plan without it:
@@ -77,7 +79,7 @@ func (l *foresight) add(ctx context.Context, s *Snapshot, plain *Decision) error
 		return nil
 	}
 	s.Forecast = &forecast.Forecast{Cluster: f.cluster, Past: l.outlook.Waits(l.now), Probes: l.outlook.Probes()}
-	if err := l.readRuntimes(ctx, s); err != nil {
+	if err := l.readJobs(ctx, s); err != nil {
 		return err
 	}
 	f.apply(s)
@@ -96,13 +98,20 @@ func (l *foresight) askCluster(ctx context.Context) {
 	f.cluster = cluster
 }
 
-// readRuntimes reads how long finished jobs of the demanded classes ran.
-func (l *foresight) readRuntimes(ctx context.Context, s *Snapshot) error {
+// readJobs reads which jobs are blocked, and how long finished jobs like these and the ready
+// ones ran.
+func (l *foresight) readJobs(ctx context.Context, s *Snapshot) (err error) {
 	f := l.known
-	if l.silent || f.runtimes != nil && l.now.Sub(f.runtimesAt) < runtimesEvery {
+	if l.silent || f.runtimes != nil && l.now.Sub(f.jobsAt) < jobsEvery {
 		return nil
 	}
+	if f.ahead, err = l.store.Scheduling.Ahead(ctx, l.workflow); err != nil {
+		return err
+	}
 	var classes []int64
+	for i := range f.ahead {
+		classes = append(classes, f.ahead[i].Class.ID)
+	}
 	for i := range s.Demand {
 		classes = append(classes, s.Demand[i].ID)
 	}
@@ -111,18 +120,25 @@ func (l *foresight) readRuntimes(ctx context.Context, s *Snapshot) error {
 	if err != nil {
 		return err
 	}
-	f.runtimes, f.runtimesAt = map[int64]forecast.Runtimes{}, l.now
+	f.runtimes, f.jobsAt = map[int64]forecast.Runtimes{}, l.now
 	for class, list := range all {
 		f.runtimes[class] = forecast.RuntimesOf(list)
 	}
 	return nil
 }
 
-// apply sets how long jobs are likely to run.
+// apply adds the blocked jobs, and sets how long jobs are likely to run.
 func (f *facts) apply(s *Snapshot) {
 	for i := range s.Demand {
 		d := &s.Demand[i]
 		d.LikelySeconds = int64(f.runtimes[d.ID].Likely(d.runtime()) / time.Second)
+	}
+	for i := range f.ahead {
+		a := &f.ahead[i]
+		declared := time.Duration(a.Class.RuntimeSeconds) * time.Second
+		s.Ahead = append(s.Ahead, Ahead{
+			Class: a.Class, LikelySeconds: int64(f.runtimes[a.Class.ID].Likely(declared) / time.Second), Steps: a.Steps, Count: a.Count,
+		})
 	}
 	for i := range s.Allocations {
 		a := &s.Allocations[i]

@@ -29,6 +29,7 @@ type Snapshot struct {
 	// Forecast is what the cluster is like. Without its Cluster the plan counts and packs jobs
 	// without knowing when allocations start; NoForecast says why.
 	Forecast   *forecast.Forecast
+	Ahead      []Ahead // the blocked jobs, as far as they are known; they only count with a forecast
 	NoForecast string
 }
 

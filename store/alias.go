@@ -30,6 +30,8 @@ type (
 	// ClassDemand counts the jobs of a claim class with equal avoid lists that need a
 	// place.
 	ClassDemand = view.ClassDemand
+	// AheadJobs are blocked jobs of a class that are equally far from being ready.
+	AheadJobs = view.AheadJobs
 	// ComputeNodeFilter selects compute nodes of a workflow.
 	ComputeNodeFilter = record.ComputeNodeFilter
 	// EventFilter selects events of a workflow.
