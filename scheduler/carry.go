@@ -124,7 +124,9 @@ func (l *pass) decide(ctx context.Context) (Decision, error) {
 		return d, err
 	}
 	if s.Forecast != nil {
-		d = Plan(s)
+		if d = Plan(s); foresightOf(l).resolve(ctx, &s, d.Doubts, l.pools.targets) {
+			d = Plan(s)
+		}
 	}
 	l.report.Choices, l.report.NoForecast = d.Choices, s.NoForecast
 	classes := map[int64]placement.Class{}

@@ -103,6 +103,7 @@ func (p *planner) choose(a *AutoSchedule, wants []*want, o *outlook) *packing {
 			best = x
 		}
 	}
+	p.doubt(best, options)
 	shown := len(p.decision.Choices)
 	p.record(options, best, none, must)
 	if best == none {
@@ -117,6 +118,32 @@ func (p *planner) choose(a *AutoSchedule, wants []*want, o *outlook) *packing {
 		p.replace(s, fmt.Sprintf("new allocations are expected to end the jobs in %s instead of %s", about(best.Completion), about(none.Completion)))
 	}
 	return best.packing
+}
+
+// doubtsOf is about how many options Slurm is asked, the chosen one included.
+const doubtsOf = 3
+
+// doubt adds the first allocation of the chosen option, and of others that are about as good,
+// if it would have to queue for a time of which nothing is known.
+func (p *planner) doubt(best *option, options []*option) {
+	rivals := slices.Clone(options)
+	slices.SortStableFunc(rivals, func(a, b *option) int { return cmp.Compare(a.by, b.by) })
+	known := map[time.Duration]bool{}
+	for _, x := range append([]*option{best}, rivals...) {
+		if len(known) == doubtsOf || x.by > 2*best.by {
+			break
+		}
+		i := slices.IndexFunc(x.slots, func(s slot) bool { return s.draft != nil && !s.free && s.wait.Assumed })
+		if i < 0 {
+			continue
+		}
+		f := x.slots[i].draft
+		shape := f.final(&p.set)
+		if !known[shape.Walltime] {
+			known[shape.Walltime] = true
+			p.decision.Doubts = append(p.decision.Doubts, Doubt{Pool: f.pool.Name, Shape: shape, Request: p.request(&shape, f.pool.Place)})
+		}
+	}
 }
 
 // beats reports whether the jobs end so much sooner than with the other option that it is

@@ -2,11 +2,13 @@ package scheduler
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/scheduler/forecast"
+	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
@@ -16,12 +18,20 @@ type Outlook interface {
 	// Cluster returns what the cluster is like now. It may call Slurm. The error says why that is
 	// not known.
 	Cluster(ctx context.Context) (*forecast.Cluster, error)
+	// Probe asks Slurm when it would start some allocations, as far as the budget of calls allows.
+	Probe(ctx context.Context, questions []Question)
 	// Probes returns the recent answers of sbatch --test-only.
 	Probes() []forecast.Probe
 	// Waits returns how long earlier allocations were pending.
 	Waits(now time.Time) []forecast.Past
 	// Waited records how long an allocation was pending.
 	Waited(a *compute.Allocation, p forecast.Past)
+}
+
+// Question is an allocation, and the arguments of sbatch for it.
+type Question struct {
+	Request forecast.Request
+	Args    []string
 }
 
 // How long facts are used. Where all jobs have a place, newer ones are only read now and then,
@@ -84,6 +94,51 @@ func (l *foresight) add(ctx context.Context, s *Snapshot, plain *Decision) error
 	}
 	f.apply(s)
 	return nil
+}
+
+// resolve asks Slurm about what a plan is in doubt, and reports whether there are new answers.
+func (l *foresight) resolve(ctx context.Context, s *Snapshot, doubts []Doubt, targets map[string]*target) bool {
+	if l.silent || len(doubts) == 0 {
+		return false
+	}
+	var questions []Question
+	for i := range doubts {
+		d := &doubts[i]
+		request := targets[d.Pool].request(&d.Shape)
+		questions = append(questions, Question{Request: d.Request, Args: probeArgs(&request)})
+	}
+	known := len(s.Forecast.Probes)
+	l.outlook.Probe(ctx, questions)
+	s.Forecast.Probes = l.outlook.Probes()
+	return len(s.Forecast.Probes) > known
+}
+
+// probeArgs returns the arguments of sbatch for a request, as far as they determine when
+// it starts.
+func probeArgs(r *compute.AllocationRequest) []string {
+	args := []string{fmt.Sprintf("--nodes=%d", max(r.Nodes, 1)), "--time=" + slurm.FormatDuration(time.Duration(r.WalltimeS)*time.Second)}
+	add := func(option, value string) {
+		if value != "" {
+			args = append(args, option+value)
+		}
+	}
+	add("--account=", r.Account)
+	add("--partition=", r.Partition)
+	add("--qos=", r.QOS)
+	add("--mem=", r.Mem)
+	add("--gres=", r.Gres)
+	add("--tmp=", r.Tmp)
+	add("--exclude=", strings.Join(r.Exclude, ","))
+	if r.CPUsPerNode > 0 {
+		args = append(args, fmt.Sprintf("--ntasks-per-node=%d", max(r.NtasksPerNode, 1)), fmt.Sprintf("--cpus-per-task=%d", r.CPUsPerNode))
+	} else if r.NtasksPerNode > 0 {
+		args = append(args, fmt.Sprintf("--ntasks-per-node=%d", r.NtasksPerNode))
+	}
+	for line := range strings.Lines(r.Extra) {
+		options, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "#SBATCH"), " #")
+		args = append(args, strings.Fields(options)...)
+	}
+	return args
 }
 
 // askCluster reads what the cluster is like; what was known before stays if that fails.

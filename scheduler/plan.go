@@ -74,6 +74,16 @@ type Decision struct {
 	// Choices are the sets of allocations that were compared, by action: the chosen one, and
 	// the best of the others. There are none without a forecast.
 	Choices []Choice
+	// Doubts are allocations of which nothing tells how long they would be pending. The answer
+	// might lead to another choice.
+	Doubts []Doubt
+}
+
+// Doubt is an allocation about which Slurm should be asked.
+type Doubt struct {
+	Pool    string
+	Shape   Shape
+	Request forecast.Request
 }
 
 // Plan returns which allocations a workflow needs. Ready jobs without room

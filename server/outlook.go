@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/scheduler"
 	"github.com/torc-slurm/torc-slurm/scheduler/clusterfacts"
 	"github.com/torc-slurm/torc-slurm/scheduler/forecast"
 	"github.com/torc-slurm/torc-slurm/scheduler/waits"
@@ -70,6 +71,17 @@ func (o *outlook) reservedNodes() []slurm.NodeRecord {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.reserved
+}
+
+// Probe asks Slurm when it would start some allocations. What it does not answer stays unknown.
+func (o *outlook) Probe(ctx context.Context, questions []scheduler.Question) {
+	prober := o.source.Prober()
+	for i := range questions {
+		q := &questions[i]
+		if _, err := prober.Probe(ctx, q.Request, q.Args); err != nil {
+			o.log.Debug("Slurm does not say when it would start an allocation", "error", err)
+		}
+	}
 }
 
 // Probes returns the recent answers of sbatch --test-only.

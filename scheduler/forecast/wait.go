@@ -13,6 +13,7 @@ import (
 type Wait struct {
 	Low, Likely, High time.Duration
 	Reason            string // for people: what this is based on
+	Assumed           bool   // there is no evidence at all
 }
 
 // Quantile returns the wait that is exceeded with the probability 1-q.
@@ -126,7 +127,7 @@ func (f *Forecast) Remaining(now time.Time, r *Request, free bool, waited time.D
 	case count >= 1:
 		out.Reason = fmt.Sprintf("by %.0f similar allocations", math.Round(count))
 	default:
-		out.Reason = prior.Reason
+		out.Reason, out.Assumed = prior.Reason, true
 	}
 	return out
 }
