@@ -22,25 +22,26 @@ func (a *Ahead) demand() *Demand { return &Demand{Class: a.Class, LikelySeconds:
 // extend lets new allocations last for the jobs that become ready while they run, so that
 // these need not wait in the queue again. It leaves allocations as they are for which the user
 // has set a walltime, and those that would wait for longer than it saves.
-func (p *planner) extend(k *packing, vacancies *forecast.Vacancies) {
-	if len(p.Ahead) == 0 {
+func (c *chooser) extend(k *packing) {
+	vacancies := c.outlook.vacancies.Clone()
+	if len(c.Ahead) == 0 {
 		return
 	}
 	for i, f := range k.drafts {
 		if f.pool.Walltime == 0 && !f.pool.Serialize {
-			p.extendDraft(f, p.usefulFor(k.drafts, i), vacancies)
+			c.extendDraft(f, c.usefulFor(k.drafts, i), vacancies)
 		}
 	}
 }
 
 // usefulFor returns for how long a draft has work after its own jobs: in each step as many of
 // the drafts are needed as its jobs have room in, the first ones first.
-func (p *planner) usefulFor(drafts []*draft, index int) (useful time.Duration) {
+func (c *chooser) usefulFor(drafts []*draft, index int) (useful time.Duration) {
 	slack := time.Duration(0)
 	for step := int64(1); ; step++ {
 		longest, needed, any := time.Duration(0), false, false
-		for i := range p.Ahead {
-			a := &p.Ahead[i]
+		for i := range c.Ahead {
+			a := &c.Ahead[i]
 			if a.Steps != step {
 				continue
 			}
@@ -56,7 +57,7 @@ func (p *planner) usefulFor(drafts []*draft, index int) (useful time.Duration) {
 			longest = max(longest, time.Duration(rows)*each)
 			slack = max(slack, d.runtime()-each)
 		}
-		if !any || !needed || useful > p.set.LongestWork {
+		if !any || !needed || useful > c.set.LongestWork {
 			break
 		}
 		useful += longest
@@ -85,25 +86,25 @@ func lanesIn(f *draft, d *Demand) int64 {
 }
 
 // extendDraft extends a draft by as much of some time as saves more waiting than it costs.
-func (p *planner) extendDraft(f *draft, useful time.Duration, vacancies *forecast.Vacancies) {
-	plain := f.final(&p.set)
+func (c *chooser) extendDraft(f *draft, useful time.Duration, vacancies *forecast.Vacancies) {
+	plain := f.final(&c.set)
 	for ; useful >= time.Minute; useful /= 2 {
 		f.extra = useful.Truncate(time.Minute)
-		shape := f.final(&p.set)
+		shape := f.final(&c.set)
 		extra := shape.Walltime - plain.Walltime
 		if extra <= 0 {
 			break
 		}
-		r, short := p.request(&shape, f.pool.Place), p.request(&plain, f.pool.Place)
-		free, freeShort := p.take(vacancies.Clone(), &r), p.take(vacancies.Clone(), &short)
-		wait, waitShort := p.Forecast.Wait(p.Now, &r, free), p.Forecast.Wait(p.Now, &short, freeShort)
-		renewals := time.Duration(extra/max(p.set.Margins.Usable(plain.Walltime), time.Minute) + 1)
+		r, short := c.request(&shape, f.pool.Place), c.request(&plain, f.pool.Place)
+		free, freeShort := c.take(vacancies.Clone(), &r), c.take(vacancies.Clone(), &short)
+		wait, waitShort := c.Forecast.Wait(c.Now, &r, free), c.Forecast.Wait(c.Now, &short, freeShort)
+		renewals := time.Duration(extra/max(c.set.Margins.Usable(plain.Walltime), time.Minute) + 1)
 		if wait.Likely <= waitShort.Likely*(1+renewals) && (free || !freeShort) {
-			p.take(vacancies, &r)
+			c.take(vacancies, &r)
 			return
 		}
 	}
 	f.extra = 0
-	short := p.request(&plain, f.pool.Place)
-	p.take(vacancies, &short)
+	short := c.request(&plain, f.pool.Place)
+	c.take(vacancies, &short)
 }

@@ -48,6 +48,7 @@ type Allocation struct {
 	// the others.
 	Requeued bool
 	Widened  bool   // it may also start in another partition
+	Fixed    bool   // Slurm does not shorten it
 	Reason   string // why Slurm does not start it yet, as Slurm names it
 	Place    forecast.Place
 	Eligible time.Time // of a pending one: the earliest start; zero: now

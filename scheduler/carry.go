@@ -38,6 +38,10 @@ func (l *pass) carryOut(ctx context.Context) error {
 			if err := l.widen(ctx, a); err != nil {
 				return err
 			}
+		case Shorten:
+			if err := carryOutShorten(ctx, l, a); err != nil {
+				return err
+			}
 		case Submit, Probe:
 			if refusedIn[a.Pool] {
 				continue

@@ -66,24 +66,52 @@ type option struct {
 	Choice
 }
 
+// chooser compares the sets of allocations that an action could request.
+type chooser struct {
+	*planner
+	action  *AutoSchedule
+	asked   []*want // whose jobs may be in new allocations
+	outlook *outlook
+	loads   []load  // of the jobs of all wants
+	counts  []int64 // how many of each are ready
+	must    bool    // jobs have no place
+}
+
 // choose returns the packing with the best prospects for an action; nil if nothing should be
 // requested. It records all choices.
 func (p *planner) choose(a *AutoSchedule, wants []*want, o *outlook) *packing {
-	loads, counts := p.loads()
-	none := p.evaluate(&option{slots: o.slots}, loads, counts)
-	must := slices.ContainsFunc(wants, func(w *want) bool { return w.left > 0 })
-	if !must && (!p.calm(a) || none.by <= int64(gainLeast/time.Second)) {
+	c := &chooser{planner: p, action: a, asked: wants, outlook: o, must: lacking(wants)}
+	c.loads, c.counts = p.loads()
+	none := c.evaluate(&option{slots: o.slots})
+	if !c.must && (!c.calm() || none.by <= int64(gainLeast/time.Second)) {
 		return nil
 	}
-	options := []*option{none}
-	for _, v := range p.variants(a, wants, o) {
-		soonest := forever
-		for _, x := range options {
-			soonest = min(soonest, x.by)
-		}
-		for _, by := range ladder(wants) {
-			if x := p.option(a, wants, o, v, by, loads, counts); x != nil {
-				if p.evaluate(x, loads, counts); !x.idle {
+	options := append([]*option{none}, c.options(none.by)...)
+	best := c.best(none, options)
+	c.doubt(best, options)
+	shown := len(p.decision.Choices)
+	c.record(options, best, none)
+	if best == none {
+		return nil
+	}
+	c.extend(best.packing)
+	best.packing.improves, best.packing.choice = !c.must, &best.Choice
+	if n := len(p.decision.Choices); n > shown+1 {
+		best.packing.instead = p.decision.Choices[shown+1].Line()
+	}
+	for _, s := range best.replaces {
+		c.replace(s, fmt.Sprintf("new allocations are expected to end the jobs in %s instead of %s", about(best.Completion), about(none.Completion)))
+	}
+	return best.packing
+}
+
+// options returns the choices that are worth a comparison with each other, and with one that ends
+// the jobs by some second.
+func (c *chooser) options(soonest int64) (options []*option) {
+	for _, v := range c.variants() {
+		for _, by := range ladder(c.asked) {
+			if x := c.option(v, by); x != nil {
+				if c.evaluate(x); !x.idle {
 					options = append(options, x)
 					soonest = min(soonest, x.by)
 				}
@@ -93,31 +121,22 @@ func (p *planner) choose(a *AutoSchedule, wants []*want, o *outlook) *packing {
 			}
 		}
 	}
+	return options
+}
+
+// best returns the best option: one that cancels nothing, unless another beats it.
+func (c *chooser) best(none *option, options []*option) *option {
 	kept, replaced := split(options)
-	best := pick(kept, a.Prefer)
-	if !must && !best.beats(none) {
+	best := pick(kept, c.action.Prefer)
+	if !c.must && !best.beats(none) {
 		best = none
 	}
-	if x := pick(replaced, a.Prefer); x != nil && x.left <= best.left && x.beats(best) {
-		if left, _ := a.rate(p.Now); len(x.packing.drafts) <= left { // all at once
+	if x := pick(replaced, c.action.Prefer); x != nil && x.left <= best.left && x.beats(best) {
+		if left, _ := c.action.rate(c.Now); len(x.packing.drafts) <= left { // all at once
 			best = x
 		}
 	}
-	p.doubt(best, options)
-	shown := len(p.decision.Choices)
-	p.record(options, best, none, must)
-	if best == none {
-		return nil
-	}
-	p.extend(best.packing, o.vacancies.Clone())
-	best.packing.improves, best.packing.choice = !must, &best.Choice
-	if n := len(p.decision.Choices); n > shown+1 {
-		best.packing.instead = p.decision.Choices[shown+1].Line()
-	}
-	for _, s := range best.replaces {
-		p.replace(s, fmt.Sprintf("new allocations are expected to end the jobs in %s instead of %s", about(best.Completion), about(none.Completion)))
-	}
-	return best.packing
+	return best
 }
 
 // doubtsOf is about how many options Slurm is asked, the chosen one included.
@@ -125,7 +144,7 @@ const doubtsOf = 3
 
 // doubt adds the first allocation of the chosen option, and of others that are about as good,
 // if it would have to queue for a time of which nothing is known.
-func (p *planner) doubt(best *option, options []*option) {
+func (c *chooser) doubt(best *option, options []*option) {
 	rivals := slices.Clone(options)
 	slices.SortStableFunc(rivals, func(a, b *option) int { return cmp.Compare(a.by, b.by) })
 	known := map[time.Duration]bool{}
@@ -138,10 +157,10 @@ func (p *planner) doubt(best *option, options []*option) {
 			continue
 		}
 		f := x.slots[i].draft
-		shape := f.final(&p.set)
+		shape := f.final(&c.set)
 		if !known[shape.Walltime] {
 			known[shape.Walltime] = true
-			p.decision.Doubts = append(p.decision.Doubts, Doubt{Pool: f.pool.Name, Shape: shape, Request: p.request(&shape, f.pool.Place)})
+			c.decision.Doubts = append(c.decision.Doubts, Doubt{Pool: f.pool.Name, Shape: shape, Request: c.request(&shape, f.pool.Place)})
 		}
 	}
 }
@@ -166,13 +185,13 @@ func split(options []*option) (kept, replaced []*option) {
 
 // calm reports whether the latest request of the action, or of a person, is some time ago. Before
 // that, nothing is requested for jobs that have a place.
-func (p *planner) calm(a *AutoSchedule) bool {
-	for _, s := range p.supply {
-		if a.counts(s) && p.Now.Sub(s.Asked) < calmFor {
+func (c *chooser) calm() bool {
+	for _, s := range c.supply {
+		if c.action.counts(s) && c.Now.Sub(s.Asked) < calmFor {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(a.Submitted, func(at time.Time) bool { return p.Now.Sub(at) < calmFor })
+	return !slices.ContainsFunc(c.action.Submitted, func(at time.Time) bool { return c.Now.Sub(at) < calmFor })
 }
 
 // loads returns what a job of each want uses, and how many of each are ready.
@@ -203,23 +222,23 @@ func (v *variant) order(pools []*Pool) []*Pool {
 }
 
 // variants returns the ways to shape new allocations that are worth a try.
-func (p *planner) variants(a *AutoSchedule, wants []*want, o *outlook) []variant {
+func (c *chooser) variants() []variant {
 	all := []variant{{}, {fits: true}}
-	if slices.ContainsFunc(wants, func(w *want) bool { return len(w.pools) > 1 }) {
+	if slices.ContainsFunc(c.asked, func(w *want) bool { return len(w.pools) > 1 }) {
 		all = append(all, variant{spare: true}, variant{spare: true, fits: true})
 	}
-	room, _ := p.vacancies(a)
-	for _, w := range wants {
+	room, _ := c.vacancies(c.action)
+	for _, w := range c.asked {
 		if w.pools[0].Room != nil {
 			room = min(room, *w.pools[0].Room)
 		}
 	}
-	if pool := wants[0].pools[0]; room < 4 && pool.SchedulerID == nil && pool.Nodes == 0 && !pool.Shared {
+	if pool := c.asked[0].pools[0]; room < 4 && pool.SchedulerID == nil && pool.Nodes == 0 && !pool.Shared {
 		for n := int64(2); n <= 16 && (pool.MaxNodes == 0 || n <= pool.MaxNodes); n *= 2 {
 			all = append(all, variant{nodes: n})
 		}
 	}
-	if late := p.late(a, o); len(late) > 0 {
+	if late := c.late(); len(late) > 0 {
 		for _, v := range slices.Clone(all) {
 			v.replaces = late
 			all = append(all, v)
@@ -229,20 +248,20 @@ func (p *planner) variants(a *AutoSchedule, wants []*want, o *outlook) []variant
 }
 
 // replace cancels a pending allocation.
-func (p *planner) replace(a *Allocation, why string) {
-	p.act(Action{Kind: Cancel, ActionID: a.ActionID, Allocation: a.ID, Reason: why})
-	p.supply = slices.DeleteFunc(p.supply, func(x *Allocation) bool { return x == a })
+func (c *chooser) replace(a *Allocation, why string) {
+	c.act(Action{Kind: Cancel, ActionID: a.ActionID, Allocation: a.ID, Reason: why})
+	c.supply = slices.DeleteFunc(c.supply, func(x *Allocation) bool { return x == a })
 }
 
 // late returns the pending allocations of an action that may be replaced: they have queued for
 // some time, and Slurm does not start them.
-func (p *planner) late(a *AutoSchedule, o *outlook) (all []*Allocation) {
-	if !p.calm(a) {
+func (c *chooser) late() (all []*Allocation) {
+	if !c.calm() {
 		return nil
 	}
-	for i := range o.slots {
-		s := &o.slots[i]
-		if s.State == Pending && s.ActionID != 0 && s.ActionID == a.ActionID && s.queues() && p.Now.Sub(s.Asked) >= replaceable {
+	for i := range c.outlook.slots {
+		s := &c.outlook.slots[i]
+		if s.State == Pending && s.ActionID != 0 && s.ActionID == c.action.ActionID && s.queues() && c.Now.Sub(s.Asked) >= replaceable {
 			all = append(all, s.Allocation)
 		}
 	}
@@ -267,18 +286,18 @@ const longestAim = int64(7 * 24 * time.Hour / time.Second)
 
 // option packs the jobs that the existing allocations cannot end by some second into new ones.
 // It returns nil if that needs none, or if not all can end by then.
-func (p *planner) option(a *AutoSchedule, wants []*want, o *outlook, v variant, by int64, loads []load, counts []int64) *option {
+func (c *chooser) option(v variant, by int64) *option {
 	x := &option{replaces: v.replaces}
-	for i := range o.slots {
-		if !slices.Contains(v.replaces, o.slots[i].Allocation) {
-			x.slots = append(x.slots, o.slots[i])
+	for i := range c.outlook.slots {
+		if !slices.Contains(v.replaces, c.outlook.slots[i].Allocation) {
+			x.slots = append(x.slots, c.outlook.slots[i])
 		}
 	}
-	taken := fillEach(x.slots, make([]room, len(x.slots)), startLikely, loads, counts, by)
-	own, live, pending := make([]int64, len(wants)), make([]int64, len(wants)), make([]int64, len(wants))
-	for i, w := range wants {
+	taken := fillEach(x.slots, make([]room, len(x.slots)), startLikely, c.loads, c.counts, by)
+	own, live, pending := make([]int64, len(c.asked)), make([]int64, len(c.asked)), make([]int64, len(c.asked))
+	for i, w := range c.asked {
 		own[i] = w.open
-		for k, n := range taken[slices.Index(p.wants, w)] {
+		for k, n := range taken[slices.Index(c.wants, w)] {
 			if own[i] -= n; x.slots[k].State == Active {
 				live[i] += n
 			} else {
@@ -289,47 +308,47 @@ func (p *planner) option(a *AutoSchedule, wants []*want, o *outlook, v variant, 
 	if sum(own) == 0 {
 		return nil
 	}
-	v.by, v.vacancies = time.Duration(by)*time.Second, o.vacancies.Clone()
-	x.packing = p.packFor(a, wants, own, &v)
+	v.by, v.vacancies = time.Duration(by)*time.Second, c.outlook.vacancies.Clone()
+	x.packing = c.packFor(c.action, c.asked, own, &v)
 	if len(x.packing.drafts) == 0 || x.packing.late {
 		return nil
 	}
 	x.packing.live, x.packing.pending = live, pending
-	vacancies := o.vacancies.Clone()
+	vacancies := c.outlook.vacancies.Clone()
 	for _, f := range x.packing.drafts {
-		x.slots = append(x.slots, p.planned(f, vacancies))
+		x.slots = append(x.slots, c.planned(f, vacancies))
 	}
-	p.stagger(x.slots)
+	c.stagger(x.slots)
 	return x
 }
 
 func startLikely(s *slot) int64 { return s.starts[likely] }
 
 // planned returns the slot of a new allocation.
-func (p *planner) planned(f *draft, v *forecast.Vacancies) slot {
-	shape := f.final(&p.set)
-	r := p.request(&shape, f.pool.Place)
-	s := slot{draft: f, room: roomOf(&shape, &p.set), cpus: p.charged(&shape, f.pool), free: p.take(v, &r)}
-	s.wait = p.Forecast.Wait(p.Now, &r, s.free)
+func (c *chooser) planned(f *draft, v *forecast.Vacancies) slot {
+	shape := f.final(&c.set)
+	r := c.request(&shape, f.pool.Place)
+	s := slot{draft: f, room: roomOf(&shape, &c.set), cpus: c.charged(&shape, f.pool), free: c.take(v, &r)}
+	s.wait = c.Forecast.Wait(c.Now, &r, s.free)
 	f.wait, f.free = s.wait, s.free
-	for _, w := range p.wants {
+	for _, w := range c.wants {
 		s.admits = append(s.admits, f.admits(w.Demand))
 	}
 	return s
 }
 
 // evaluate estimates when the jobs end with the allocations of an option, and what these cost.
-func (p *planner) evaluate(x *option, loads []load, counts []int64) *option {
+func (c *chooser) evaluate(x *option) *option {
 	total := int64(0)
 	for k := range scenarios {
-		by, left := level(x.slots, func(s *slot) int64 { return s.starts[k] }, loads, counts)
-		total += by + p.rest(x, loads, left)
+		by, left := level(x.slots, func(s *slot) int64 { return s.starts[k] }, c.loads, c.counts)
+		total += by + c.rest(x, left)
 		if k == likely {
 			x.left = sum(left)
 		}
 	}
 	x.by = total / int64(len(scenarios))
-	x.measure(loads, counts)
+	x.measure(c.loads, c.counts)
 	x.Completion, x.Remaining = time.Duration(x.by)*time.Second, x.left
 	if x.held > 0 {
 		x.IdleShare = max(0, 1-float64(x.used)/float64(x.held))
@@ -340,10 +359,10 @@ func (p *planner) evaluate(x *option, loads []load, counts []int64) *option {
 
 // rest estimates how long the jobs take for which the allocations have no room: others like
 // these have to be requested for them.
-func (p *planner) rest(x *option, loads []load, left []int64) int64 {
+func (c *chooser) rest(x *option, left []int64) int64 {
 	work, cpus, wait := int64(0), int64(0), int64(0)
 	for i, n := range left {
-		work += saturatingProduct(n, loads[i].seconds*max(loads[i].each.CPUs, 1)*max(loads[i].nodes, 1))
+		work += saturatingProduct(n, c.loads[i].seconds*max(c.loads[i].each.CPUs, 1)*max(c.loads[i].nodes, 1))
 	}
 	if work == 0 {
 		return 0

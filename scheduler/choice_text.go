@@ -15,11 +15,11 @@ import (
 const choicesShown = 6
 
 // record adds the choices to the decision: the best first, then others that differ from it.
-func (p *planner) record(options []*option, best, none *option, must bool) {
+func (c *chooser) record(options []*option, best, none *option) {
 	for _, x := range options {
 		x.Choice.Text, x.Choice.Count = "no further allocation", 0
 		if x.packing != nil {
-			x.Choice.Text, x.Choice.Count = x.packing.inWords(&p.set), len(x.packing.drafts)
+			x.Choice.Text, x.Choice.Count = x.packing.inWords(&c.set), len(x.packing.drafts)
 		}
 	}
 	others := slices.Clone(options)
@@ -27,18 +27,18 @@ func (p *planner) record(options []*option, best, none *option, must bool) {
 		return cmp.Or(cmp.Compare(a.left, b.left), cmp.Compare(a.by, b.by), cmp.Compare(a.held, b.held))
 	})
 	shown := []string{best.Text}
-	best.Chosen, best.Choice.Reason = true, reasonFor(best, none, must)
-	p.decision.Choices = append(p.decision.Choices, best.Choice)
+	best.Chosen, best.Choice.Reason = true, reasonFor(best, none, c.must)
+	c.decision.Choices = append(c.decision.Choices, best.Choice)
 	for _, x := range others {
 		if len(shown) == choicesShown {
 			break
 		}
-		if slices.Contains(shown, x.Text) || x == none && must && len(none.slots) == 0 {
+		if slices.Contains(shown, x.Text) || x == none && c.must && len(none.slots) == 0 {
 			continue
 		}
 		shown = append(shown, x.Text)
 		x.Choice.Reason = reasonAgainst(x, best)
-		p.decision.Choices = append(p.decision.Choices, x.Choice)
+		c.decision.Choices = append(c.decision.Choices, x.Choice)
 	}
 }
 

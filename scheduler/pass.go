@@ -254,7 +254,7 @@ func (l *pass) allocation(a *compute.Allocation) Allocation {
 	if !isAuto {
 		out.ActionID = 0
 	}
-	out.Widened = out.Widened || l.memory.narrow[a.ID]
+	out.Widened, out.Fixed = out.Widened || l.memory.narrow[a.ID], l.memory.fixed[a.ID]
 	if out.State == Pending && l.Expected != nil {
 		out.Expected = l.Expected(a.SlurmJobID)
 	}

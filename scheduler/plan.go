@@ -38,17 +38,18 @@ type Kind int
 
 // The kinds.
 const (
-	Submit Kind = iota // request Count allocations of Shape
-	Probe              // request one, to test whether the pool works again
-	Cancel             // cancel the pending Allocation
-	Wait               // nothing now; plan again at Until
-	Pause              // the pool does not work; the next probe is at Until
-	Widen              // let the pending Allocation also start in Partition
+	Submit  Kind = iota // request Count allocations of Shape
+	Probe               // request one, to test whether the pool works again
+	Cancel              // cancel the pending Allocation
+	Wait                // nothing now; plan again at Until
+	Pause               // the pool does not work; the next probe is at Until
+	Widen               // let the pending Allocation also start in Partition
+	Shorten             // lower the time limit of the pending Allocation to the walltime of Shape
 )
 
 // String returns the kind's name.
 func (k Kind) String() string {
-	return [...]string{"submit", "probe", "cancel", "wait", "pause", "widen"}[k]
+	return [...]string{"submit", "probe", "cancel", "wait", "pause", "widen", "shorten"}[k]
 }
 
 // Action is one step of a plan. Actions are to be carried out in order.
@@ -56,9 +57,9 @@ type Action struct {
 	Kind       Kind
 	ActionID   int64     // the AutoSchedule that it belongs to
 	Pool       string    // all but Cancel; empty where Wait concerns all of its pools
-	Shape      Shape     // Submit, Probe
+	Shape      Shape     // Submit, Probe, Shorten
 	Count      int       // Submit, Probe
-	Allocation int64     // Cancel, Widen
+	Allocation int64     // Cancel, Widen, Shorten
 	Partition  string    // Widen
 	Until      time.Time // Wait, Pause; zero: when something changes
 	// Expect is what is expected of each of the allocations of Submit and Probe; nil without a
@@ -113,6 +114,7 @@ func Plan(s Snapshot) Decision {
 	for i := range p.actions {
 		p.ask(&p.actions[i], o)
 	}
+	p.shorten(o)
 	p.wake()
 	for _, w := range p.wants {
 		if w.await > 0 {

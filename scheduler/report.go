@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/slurm"
@@ -24,6 +25,7 @@ type Report struct {
 	Planned     []Planned
 	Canceled    []Action // of kind Cancel
 	Widened     []Action // of kind Widen
+	Shortened   []Action // of kind Shorten
 	Waits       []Action // of kinds Wait and Pause
 	Covered     []Covered
 	// Choices are the sets of allocations that were compared, the chosen ones first; NoForecast
@@ -87,7 +89,7 @@ func (r *Report) Lines() (lines []string) {
 	for _, a := range r.Canceled {
 		add("allocation %d is canceled: %s", a.Allocation, a.Reason)
 	}
-	for _, a := range r.Widened {
+	for _, a := range slices.Concat(r.Widened, r.Shortened) {
 		add("allocation %d: %s", a.Allocation, a.Reason)
 	}
 	for _, no := range r.Refused {

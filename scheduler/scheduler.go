@@ -43,7 +43,9 @@ type Options struct {
 	Outlook Outlook
 	// Widen lets a pending Slurm job start in any of several partitions; nil: this is not
 	// possible.
-	Widen    func(ctx context.Context, slurmJobID int64, partitions []string) error
+	Widen func(ctx context.Context, slurmJobID int64, partitions []string) error
+	// Shorten lowers the time limit of a pending Slurm job; nil: this is not possible.
+	Shorten  func(ctx context.Context, slurmJobID int64, limit time.Duration) error
 	Settings Settings // the margins are those of each workflow
 	// Tick is the time between two passes if nothing happens, default 1 min,
 	// and Least the minimum between two passes, default 1 s.
@@ -85,6 +87,7 @@ type memory struct {
 	noted  map[string]bool        // events that were written
 	left   map[int64]time.Time    // when allocations were first seen without their runners
 	narrow map[int64]bool         // allocations that Slurm does not start in another partition
+	fixed  map[int64]bool         // allocations that Slurm does not shorten
 	facts  facts
 	stall  *Hold // the error of our own that prevents requests
 	tries  int
@@ -212,7 +215,7 @@ func (s *Scheduler) Submit(ctx context.Context, workflowID int64, record func() 
 	}
 	m := s.memory[workflowID]
 	if m == nil {
-		m = &memory{since: map[demandID]time.Time{}, noted: map[string]bool{}, narrow: map[int64]bool{}}
+		m = &memory{since: map[demandID]time.Time{}, noted: map[string]bool{}, narrow: map[int64]bool{}, fixed: map[int64]bool{}}
 		s.memory[workflowID] = m
 	}
 	l := &pass{Scheduler: s, memory: m, id: workflowID, now: s.Now()}

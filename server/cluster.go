@@ -93,6 +93,9 @@ func (c *cluster) scheduler(changed <-chan struct{}) *scheduler.Scheduler {
 	o.Widen = func(ctx context.Context, id int64, partitions []string) error {
 		return c.o.Slurm.SetPartitions(ctx, slurm.JobID{Number: id}, partitions)
 	}
+	o.Shorten = func(ctx context.Context, id int64, limit time.Duration) error {
+		return c.o.Slurm.SetTimeLimit(ctx, slurm.JobID{Number: id}, limit)
+	}
 	if c.o.Site != nil {
 		o.Site = c.site.Site
 	}

@@ -33,6 +33,17 @@ func newestRestart(tx *core.Tx, intentID string) (compute.Allocation, error) {
 	return view.ScanAllocation(stmt.QueryRowContext(context.Background(), intentID))
 }
 
+// Shorten stores the walltime in seconds that a pending allocation has now.
+func (s Allocations) Shorten(_ context.Context, id, seconds int64) error {
+	return s.shared.Do("shorten allocation", func(tx *core.Tx) error {
+		_, err := tx.Exec(`UPDATE allocation SET request = json_set(request, '$.walltime_s', ?) WHERE id = ? AND state = 'pending'`, seconds, id)
+		if err != nil {
+			return fmt.Errorf("shorten allocation %d: %w", id, err)
+		}
+		return nil
+	})
+}
+
 // Widen records that Slurm may start a pending allocation in any of several partitions,
 // separated by commas.
 func (s Allocations) Widen(_ context.Context, id int64, partitions string) error {
