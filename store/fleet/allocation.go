@@ -37,10 +37,7 @@ func newestRestart(tx *core.Tx, intentID string) (compute.Allocation, error) {
 func (s Allocations) Shorten(_ context.Context, id, seconds int64) error {
 	return s.shared.Do("shorten allocation", func(tx *core.Tx) error {
 		_, err := tx.Exec(`UPDATE allocation SET request = json_set(request, '$.walltime_s', ?) WHERE id = ? AND state = 'pending'`, seconds, id)
-		if err != nil {
-			return fmt.Errorf("shorten allocation %d: %w", id, err)
-		}
-		return nil
+		return sqlite.Wrap(err, "shorten allocation %d", id)
 	})
 }
 
