@@ -1,6 +1,6 @@
 package api
 
-// TestAlert is the alert that was raised for a test.
+// TestAlert is an alert that was raised as a test.
 type TestAlert struct {
 	AlertID int64 `json:"alert_id"`
 }

@@ -2,8 +2,8 @@ package api
 
 import "github.com/torc-slurm/torc-slurm/workflow/compute"
 
-// Allocation is one run of one sbatch job of ours. Times are in milliseconds
-// since the epoch, 0 where not known.
+// Allocation is one run of one sbatch job of the daemon. Times are in milliseconds since
+// the epoch, 0 if unknown.
 type Allocation struct {
 	ID                int64  `json:"id"`
 	WorkflowID        int64  `json:"workflow_id"`
@@ -40,7 +40,7 @@ type Allocation struct {
 	ExitCode    string `json:"exit_code,omitempty"`
 }
 
-// FromAllocation is an allocation on the wire.
+// FromAllocation returns an allocation as in the API.
 func FromAllocation(a compute.Allocation) Allocation {
 	return Allocation{
 		ID: a.ID, WorkflowID: a.WorkflowID, RunID: a.RunID, IntentID: a.IntentID, JobName: a.JobName, State: string(a.State),
@@ -73,7 +73,7 @@ type AllocateResponse struct {
 	Refused string       `json:"refused,omitempty"`
 }
 
-// QueuedAllocation is an allocation in Slurm's queue, with what runs in it.
+// QueuedAllocation is an allocation in Slurm's queue, with the jobs that run in it.
 type QueuedAllocation struct {
 	Allocation
 	WorkflowName     string `json:"workflow_name"`
@@ -86,7 +86,8 @@ type QueuedAllocation struct {
 }
 
 // AllocationQueue is the answer to GET /allocations. LookedMS is when Slurm was last
-// polled, 0 if it was not; Stale, if not empty, says why that is older than wanted.
+// polled, 0 if it was not; Stale, if not empty, says why the data is older than
+// requested.
 type AllocationQueue struct {
 	Items    []QueuedAllocation `json:"items"`
 	LookedMS int64              `json:"looked_ms,omitempty"`

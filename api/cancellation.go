@@ -6,8 +6,8 @@ import "github.com/torc-slurm/torc-slurm/workflow"
 type CancellationProposal struct {
 	WorkflowID int64 `json:"workflow_id"`
 	RunID      int64 `json:"run_id"`
-	IsCanceled bool  `json:"is_canceled"` // already: nothing would change
-	// Jobs are those that runners hold: they are ended and become canceled.
+	IsCanceled bool  `json:"is_canceled"` // it is canceled already: nothing would change
+	// Jobs are those that runners hold: they would be ended and become canceled.
 	Jobs []LiveJob `json:"jobs"`
 	// NotStarted is how many jobs would keep their status and not start.
 	NotStarted int64 `json:"not_started"`

@@ -9,12 +9,12 @@ type ClaimHoldList struct {
 	Holds []hold.ClaimHold `json:"holds"` // by id; those with ended_ms have ended
 }
 
-// ClaimRelease lifts holds of claims.
+// ClaimRelease releases claim holds.
 type ClaimRelease struct {
 	Kind hold.ClaimHoldKind `json:"kind,omitempty"` // of this kind; all if empty
 }
 
-// ClaimsReleased says how many holds were lifted.
+// ClaimsReleased says how many holds were released.
 type ClaimsReleased struct {
 	Released int64 `json:"released"`
 }

@@ -7,8 +7,8 @@ type Compensations struct {
 	Compensations []stage.Compensation `json:"compensations"`
 }
 
-// FailedWorkflowPage is the answer to GET /workflows/{id}/failed_workflow: what the jobs
-// of a compensation are told, with a page of the tasks.
+// FailedWorkflowPage is the answer to GET /workflows/{id}/failed_workflow: the facts for
+// the jobs of a compensation, with a page of the tasks.
 type FailedWorkflowPage struct {
 	Workflow   stage.FailedWorkflow `json:"workflow"`
 	TotalTasks int64                `json:"total_tasks"`

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPagesAreWrittenAsJSON: item by item is the same text as in one piece.
+// TestPagesAreWrittenAsJSON: item by item gives the same text as in one piece.
 func TestPagesAreWrittenAsJSON(t *testing.T) {
 	t.Parallel()
 	for _, items := range [][]Event{nil, {{}}, {{WorkflowID: 1}, {WorkflowID: 2, Data: json.RawMessage(`{"a":"<b> & \"c\""}`)}}} {

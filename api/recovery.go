@@ -48,7 +48,7 @@ type RecoveryPlan struct {
 	UsesSlurm         bool             `json:"uses_slurm"` // it has or had allocations or Slurm schedulers
 	Jobs              []RecoverableJob `json:"jobs"`       // those that failed
 	Changes           []RecoveryChange `json:"changes"`
-	Left              []LeftJob        `json:"left,omitempty"` // changed meanwhile
+	Left              []LeftJob        `json:"left,omitempty"` // changed in the meantime
 	// CPUSeconds is the most that the repeated jobs may use, by their new CPUs and
 	// runtime.
 	CPUSeconds int64 `json:"cpu_seconds"`
@@ -74,7 +74,7 @@ type RecoveryChange struct {
 	Text        string       `json:"text"`
 }
 
-// LeftJob is a job that was skipped, because it was changed meanwhile.
+// LeftJob is a job that was skipped because it was changed in the meantime.
 type LeftJob struct {
 	JobID   int64              `json:"job_id"`
 	JobName string             `json:"job_name"`

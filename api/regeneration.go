@@ -3,10 +3,10 @@ package api
 // SchedulerOptions configure the Slurm schedulers for the jobs of a workflow that have not
 // started.
 type SchedulerOptions struct {
-	// Site is what the cluster offers, in the form of `hpc show -f json`; absent for the
+	// Site is what the cluster offers, as `hpc show -f json` prints it; absent for the
 	// daemon's own cluster.
 	Site Object `json:"site,omitempty"`
-	// Account is charged; empty for that of a scheduler of the workflow, of its
+	// Account is charged; empty for the account of a scheduler of the workflow, of its
 	// slurm_defaults, or of the site.
 	Account         string `json:"account,omitempty"`
 	Partition       string `json:"partition,omitempty"`        // for all jobs; empty: the best for each
@@ -24,7 +24,7 @@ type SchedulerOptions struct {
 type RegenerateRequest struct {
 	SchedulerOptions
 	DryRun     bool `json:"dry_run,omitempty"`     // only propose
-	IgnoreLive bool `json:"ignore_live,omitempty"` // allocations that are there do not count
+	IgnoreLive bool `json:"ignore_live,omitempty"` // allocations that exist do not count
 	// Submit also submits the workflow: actions that are due request no allocations then,
 	// since the daemon requests what the jobs need. If it does so once only
 	// (no_auto_schedule), it requests what is missing for the jobs that are ready.
@@ -51,8 +51,8 @@ type Regeneration struct {
 	Charge      float64 `json:"charge"`
 	// Start is the run that was started before the submission, or would be.
 	Start *RunStart `json:"start,omitempty"`
-	// SuppressedActions request no allocations any more, or would not, and Submission is
-	// what was requested of Slurm; both of a request that submits.
+	// SuppressedActions no longer request allocations, or would no longer do so, and
+	// Submission is what was requested from Slurm; both only if the request submits.
 	SuppressedActions []int64       `json:"suppressed_actions,omitempty"`
 	Submission        *SchedulePlan `json:"submission,omitempty"`
 }

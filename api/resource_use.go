@@ -54,7 +54,7 @@ type FailedResource struct {
 	LikelyRuntime         bool    `json:"likely_runtime_violation,omitempty"`
 }
 
-// CorrectResourcesRequest requests that requirements are fitted to what jobs used.
+// CorrectResourcesRequest requests that requirements are adapted to what jobs used.
 type CorrectResourcesRequest struct {
 	DryRun bool `json:"dry_run,omitempty"` // only propose
 	// New values are the largest use times a multiplier: at least 1, by default 1.2.
@@ -62,7 +62,7 @@ type CorrectResourcesRequest struct {
 	CPUMultiplier     *float64 `json:"cpu_multiplier,omitempty"`
 	RuntimeMultiplier *float64 `json:"runtime_multiplier,omitempty"`
 	NoDownsize        bool     `json:"no_downsize,omitempty"` // lower no value
-	JobIDs            []int64  `json:"job_ids,omitempty"`     // only by these jobs; empty: all
+	JobIDs            []int64  `json:"job_ids,omitempty"`     // only consider these jobs; empty: all
 }
 
 // Proposes reports whether the request changes nothing.

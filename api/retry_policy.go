@@ -6,7 +6,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// StoredPolicy is a retry policy to which workflows, jobs and queues refer by name.
+// StoredPolicy is a retry policy that workflows, jobs and queues refer to by name.
 type StoredPolicy struct {
 	Policy    workflow.RetryPolicy `json:"policy"`
 	Hash      string               `json:"hash"`

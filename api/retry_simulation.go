@@ -2,7 +2,7 @@ package api
 
 import "github.com/torc-slurm/torc-slurm/workflow"
 
-// RetrySimulationRequest requests what retry policies would have decided for recorded
+// RetrySimulationRequest asks what retry policies would have decided about recorded
 // attempts: those of a workflow, or of jobs with an attempt that ended since a time.
 type RetrySimulationRequest struct {
 	// Policies replace those of the jobs and workflows, in this order.

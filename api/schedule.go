@@ -8,8 +8,8 @@ type SubmitRequest struct {
 	// nodes. A plan needs none.
 	OutputDir       string `json:"output_dir,omitempty"`
 	MaxParallelJobs int64  `json:"max_parallel_jobs,omitempty"`
-	// Account and the next are for requests that no slurm_scheduler describes; empty for
-	// what the site suggests.
+	// Account, Partition and QOS are for requests that no slurm_scheduler describes;
+	// empty for what the site suggests.
 	Account   string `json:"account,omitempty"`
 	Partition string `json:"partition,omitempty"`
 	QOS       string `json:"qos,omitempty"`
@@ -42,7 +42,7 @@ type SchedulePlan struct {
 	Waits        []ScheduleWait       `json:"waits"`               // what is not requested now
 	Text         []string             `json:"text"`                // all of it as text
 	Unfit        []UnfitJobs          `json:"unfit,omitempty"`     // jobs that can never run with the present resources
-	Unchecked    string               `json:"unchecked,omitempty"` // why they are not known
+	Unchecked    string               `json:"unchecked,omitempty"` // why that is not known
 	NextMS       int64                `json:"next_ms,omitempty"`   // the latest time of the next pass
 	// LaterActions counts the schedule_nodes actions that are not triggered yet.
 	LaterActions int64 `json:"later_actions,omitempty"`

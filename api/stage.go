@@ -16,7 +16,7 @@ type Stage struct {
 	State      stage.State          `json:"state"`
 	JobID      *int64               `json:"job_id,omitempty"` // the sub-workflow job
 	Policy     workflow.StagePolicy `json:"policy"`
-	// RunID and Generation are of the run that started it last.
+	// RunID and Generation are those of the run that started it last.
 	RunID        int64               `json:"run_id"`
 	Generation   int64               `json:"generation"`
 	StartedMS    *int64              `json:"started_ms,omitempty"` // milliseconds since the epoch

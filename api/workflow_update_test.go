@@ -7,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// An update says with null what is to be removed, and changes nothing of the rest.
+// An update removes what is null, and leaves the rest unchanged.
 func TestWorkflowUpdate(t *testing.T) {
 	most := int64(3)
 	given := Workflow{Name: "w", User: "u", Metadata: Object(`{"id": 12345678901234567890, "x": 1.50}`)}

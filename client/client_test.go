@@ -49,7 +49,7 @@ func TestCredentials(t *testing.T) {
 		want    string
 	}{
 		{Options{}, ""},
-		{Options{Token: "t"}, ""}, // the kernel tells who calls; see TestTokenWithoutTLS
+		{Options{Token: "t"}, ""}, // the kernel names the caller; see TestTokenWithoutTLS
 		{Options{User: "u", Password: "p"}, "Basic dTpw"},
 		{Options{User: "u", Password: "p", Token: "t"}, ""},
 	} {
@@ -153,8 +153,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestPagesEnd stops at the first page that cannot be had, and when the caller
-// has had enough.
+// TestPagesEnd: the list ends at the first page that cannot be read, and when the caller
+// stops.
 func TestPagesEnd(t *testing.T) {
 	asked := 0
 	c := serve(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
@@ -171,11 +171,11 @@ func TestPagesEnd(t *testing.T) {
 		break
 	}
 	if asked != 3 {
-		t.Errorf("asked for %d pages", asked)
+		t.Errorf("requested %d pages", asked)
 	}
 }
 
-// TestBadAnswers are answers that are not what was asked for.
+// TestBadAnswers has responses that do not answer the request.
 func TestBadAnswers(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"no JSON": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
@@ -191,8 +191,8 @@ func TestBadAnswers(t *testing.T) {
 	}
 }
 
-// TestCreateDefinitionRepeated loses the first try half-way: the second one
-// must send everything again.
+// TestCreateDefinitionRepeated loses the first try half-way: the second one must send
+// everything again.
 func TestCreateDefinitionRepeated(t *testing.T) {
 	def := &workflow.Definition{Name: "w", User: "u"}
 	for i := range 5000 {
@@ -229,7 +229,7 @@ func TestCreateDefinitionRepeated(t *testing.T) {
 	}
 }
 
-// TestCreateDefinitionRefused is refused before everything has been sent.
+// TestCreateDefinitionRefused: a definition is rejected before everything has been sent.
 func TestCreateDefinitionRefused(t *testing.T) {
 	c := serve(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnprocessableEntity)

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestStreamResumes loses the connection twice, once in the middle of a frame:
-// every event is seen exactly once.
+// TestStreamResumes loses the connection twice, once in the middle of a frame: every
+// event is seen exactly once.
 func TestStreamResumes(t *testing.T) {
 	var asked []string
 	c := serve(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
@@ -51,15 +51,15 @@ func TestStreamResumes(t *testing.T) {
 	}
 }
 
-// TestStreamEnds gives up when the workflow has gone, and when the server has
-// been away for too long.
+// TestStreamEnds: a stream ends when the workflow is deleted, and when the server has
+// been down for too long.
 func TestStreamEnds(t *testing.T) {
 	c := serve(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 	})
 	for _, err := range c.Events.Stream(t.Context(), 1, StreamOptions{}) {
 		if !IsNotFound(err) {
-			t.Errorf("a workflow that has gone: %v", err)
+			t.Errorf("a deleted workflow: %v", err)
 		}
 	}
 	c = serve(t, Options{}, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
@@ -68,7 +68,7 @@ func TestStreamEnds(t *testing.T) {
 		rounds++
 		var refusal *APIError
 		if errors.As(err, &refusal) || !IsUnreachable(err) {
-			t.Errorf("a server that is away: %v", err)
+			t.Errorf("a server that is down: %v", err)
 		}
 	}
 	if rounds != 1 {
@@ -76,23 +76,23 @@ func TestStreamEnds(t *testing.T) {
 	}
 }
 
-// TestStreamNonsense ends with the first frame that is none.
+// TestStreamNonsense: a stream ends at the first invalid frame.
 func TestStreamNonsense(t *testing.T) {
 	for _, frame := range []string{"id: x\ndata: {}\n\n", "id: 1\ndata: {\ndata: \n\n"} {
 		asked := 0
 		c := serve(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
 			asked++
-			fmt.Fprint(w, "id: 1\n\n", frame) // the first one says nothing
+			fmt.Fprint(w, "id: 1\n\n", frame) // the first one is empty
 		})
 		for e, err := range c.Events.Stream(t.Context(), 1, StreamOptions{Patience: time.Nanosecond}) {
 			if err == nil || IsUnreachable(err) || asked != 1 {
-				t.Errorf("%q: %+v, %v, asked %d times", frame, e, err, asked)
+				t.Errorf("%q: %+v, %v, %d requests", frame, e, err, asked)
 			}
 		}
 	}
 }
 
-// TestStreamCanceled ends a stream that waits for the server to come back.
+// TestStreamCanceled ends a stream that waits for the server to return.
 func TestStreamCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := serve(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {

@@ -15,11 +15,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/internal/peer/peertest"
 )
 
-// seen keeps the credentials of the requests that a server got.
+// seen records the credentials of the requests that a server got.
 type seen struct {
 	mu     sync.Mutex
 	sent   []string
-	wanted string // others get 401
+	wanted string // requests with others get 401
 }
 
 func (s *seen) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -57,8 +57,8 @@ func TestNothingIsSentToAnotherUser(t *testing.T) {
 	}
 }
 
-// Another user's socket is not used, in a folder that others can write and in one that
-// was closed too late. The port is, and so it is when the socket is gone.
+// Another user's socket is not used, in a folder that others can write to and in one that
+// was closed too late. The port is used instead, also when the socket is gone.
 func TestPortInsteadOfSocket(t *testing.T) {
 	dir, err := os.MkdirTemp("/tmp", "torc-test")
 	if err != nil {
@@ -93,13 +93,13 @@ func TestPortInsteadOfSocket(t *testing.T) {
 			}
 		}
 	}
-	if got := other.Collected(2); got != `""` { // the folder was found out before
+	if got := other.Collected(2); got != `""` { // the folder was rejected before that
 		t.Errorf("the other user got %s", got)
 	}
 }
 
-// A token goes over plain connections only to whoever asks for it, and to nobody
-// on another host.
+// A token goes over plain connections only to a server that requests it, and never to
+// another host.
 func TestTokenWithoutTLS(t *testing.T) {
 	untold := func(net.Conn) (uint32, error) { return 0, peer.ErrUnknown }
 	for name, tc := range map[string]struct {
@@ -107,11 +107,11 @@ func TestTokenWithoutTLS(t *testing.T) {
 		uid    func(net.Conn) (uint32, error)
 		sent   []string
 	}{
-		"the server knows who calls":          {"", nil, []string{"", ""}},
+		"the server knows the caller":         {"", nil, []string{"", ""}},
 		"the server is in a sandbox":          {"Bearer secret", nil, []string{"", "Bearer secret", "Bearer secret"}},
 		"the client is in a sandbox":          {"", untold, []string{"", ""}},
-		"both are, and the token is another":  {"Bearer new", untold, []string{"", "Bearer new", "Bearer new"}},
-		"it is not the token that is missing": {"Basic", nil, []string{"", "Bearer new", "Bearer new"}},
+		"both are, and the token has changed": {"Bearer new", untold, []string{"", "Bearer new", "Bearer new"}},
+		"not because of a missing token":      {"Basic", nil, []string{"", "Bearer new", "Bearer new"}},
 	} {
 		s := &seen{wanted: tc.wanted}
 		file := filepath.Join(t.TempDir(), "token")
@@ -124,7 +124,7 @@ func TestTokenWithoutTLS(t *testing.T) {
 		}
 		c := serve(t, o, s.ServeHTTP)
 		for range 2 {
-			_, _ = c.Ping(t.Context()) // what was sent says it
+			_, _ = c.Ping(t.Context()) // the recorded credentials matter
 		}
 		if !slices.Equal(s.sent, tc.sent) {
 			t.Errorf("%s: sent %q, want %q", name, s.sent, tc.sent)
@@ -133,7 +133,7 @@ func TestTokenWithoutTLS(t *testing.T) {
 }
 
 // Over TLS the token of the next daemon is read from the file when it rejects the
-// former one.
+// previous one.
 func TestTokenOfTheNextDaemon(t *testing.T) {
 	s := &seen{wanted: "Bearer new"}
 	server := httptest.NewTLSServer(s)
@@ -157,7 +157,7 @@ func TestTokenOfTheNextDaemon(t *testing.T) {
 	}
 }
 
-// A call with a body is repeated whole.
+// A request with a body is repeated completely.
 func TestTokenIsSentWithTheSameBody(t *testing.T) {
 	var bodies []string
 	c := serve(t, Options{Token: "secret"}, func(w http.ResponseWriter, r *http.Request) {
@@ -178,8 +178,8 @@ func TestTokenIsSentWithTheSameBody(t *testing.T) {
 	}
 }
 
-// What a user gave by himself goes to a server of his own, and over plain
-// connections to no other host.
+// A password of the user is sent to a server of the same user, and over plain connections
+// to no other host.
 func TestPasswordWithoutTLS(t *testing.T) {
 	var s seen
 	c := serve(t, Options{User: "bob", Password: "secret", Cookie: "c=1"}, s.ServeHTTP)

@@ -57,8 +57,7 @@ func remove(ctx context.Context, c *Client) error {
 
 const aborted = 0 // instead of a status: no answer
 
-// TestRepetitions counts how often a call is made that fails in the same way
-// each time.
+// TestRepetitions counts how often a call is made that fails in the same way each time.
 func TestRepetitions(t *testing.T) {
 	const all = 3
 	for _, tc := range []struct {
@@ -101,14 +100,14 @@ func TestRepetitions(t *testing.T) {
 			}
 			unsure := tc.status == aborted && tc.tries == 1
 			if got := strings.Contains(err.Error(), "may have been carried out"); got != unsure {
-				t.Errorf("error %v, says that it is unsure: %v, want %v", err, got, unsure)
+				t.Errorf("error %v, unsure: %v, want %v", err, got, unsure)
 			}
 		})
 	}
 }
 
-// TestNothingListens makes a call while no server is there: it is carried out
-// once, when there is one.
+// TestNothingListens makes a call while there is no server: it is carried out once when
+// there is one.
 func TestNothingListens(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	c, err := New(Options{URL: "http://daemon", Locate: func() Place { return Place{Socket: socket, Address: "127.0.0.1:1"} }})

@@ -25,7 +25,7 @@ import (
 type real struct {
 	*client.Client
 	t     *testing.T
-	lost  atomic.Int64 // so many answers to come
+	lost  atomic.Int64 // this many answers are lost
 	tries atomic.Int64
 }
 
@@ -74,7 +74,7 @@ func got[T any](value T, err error) func(t *testing.T) T {
 	}
 }
 
-// all reads a list that must be readable.
+// all reads a list, which must succeed.
 func all[T any](t *testing.T, list iter.Seq2[T, error]) []T {
 	t.Helper()
 	return got(client.Collect(list))(t)
@@ -90,8 +90,8 @@ func (r *real) job(of int64, name string) *api.Job {
 	return got(r.Jobs.Create(r.t.Context(), &api.Job{WorkflowID: of, Name: name, Command: "true"}))(r.t)
 }
 
-// TestLostAnswers loses the answer to calls that were carried out: what is
-// repeated has one effect, and the rest is not repeated.
+// TestLostAnswers loses the answers to calls that were carried out: repeated calls have
+// one effect, and the others are not repeated.
 func TestLostAnswers(t *testing.T) {
 	r, ctx := newReal(t), t.Context()
 	d := &workflow.Definition{Name: "w", User: "u", Jobs: []workflow.JobDefinition{{Name: "a", Command: "true"}}}
@@ -176,7 +176,7 @@ func TestWorkflows(t *testing.T) {
 		t.Errorf("changed: %v", names)
 	}
 	if why := got(r.Workflows.Why(ctx, id))(t); why.State == "" {
-		t.Error("nothing is said")
+		t.Error("there is no message")
 	}
 	got(r.Workflows.Archive(ctx, id, true))(t)
 	got(r.Workflows.Delete(ctx, id))(t)
@@ -232,7 +232,7 @@ func TestJobs(t *testing.T) {
 		t.Errorf("a retry of a job that has not failed: %v", err)
 	}
 	if why := got(r.Jobs.Why(ctx, *b.ID))(t); why.State == "" {
-		t.Error("nothing is said")
+		t.Error("there is no message")
 	}
 	if attempts := got(r.Jobs.Attempts(ctx, *b.ID))(t); len(attempts) != 0 {
 		t.Errorf("%+v", attempts)
@@ -248,7 +248,7 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// failed is the error of a call.
+// failed returns the error of a call.
 func failed[T any](_ T, err error) error { return err }
 
 func TestFilesAndUserData(t *testing.T) {
@@ -308,7 +308,7 @@ func TestResultsAndNodes(t *testing.T) {
 		WorkflowID: id, Hostname: "h", StartTime: "2026-11-21T10:00:00Z", NumCPUs: 1, MemoryGB: 1, NumNodes: 1, ComputeNodeType: "local",
 	}))(t)
 	if got(r.ComputeNodes.Get(ctx, *node.ID))(t).Hostname != "h" {
-		t.Error("the node is another one")
+		t.Error("the node is a different one")
 	}
 	result := &api.Result{
 		JobID: *a.ID, WorkflowID: id, RunID: 0, ComputeNodeID: *node.ID, Status: workflow.Completed, CompletionTime: "2026-11-21T10:00:01Z",
@@ -363,7 +363,7 @@ func TestResultsAndNodes(t *testing.T) {
 	}
 }
 
-// TestEvents writes events, reads them, and follows them from a place on.
+// TestEvents writes events, reads them, and follows them from a position.
 func TestEvents(t *testing.T) {
 	r, ctx := newReal(t), t.Context()
 	id := r.workflow()

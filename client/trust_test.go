@@ -15,12 +15,12 @@ import (
 	"testing"
 )
 
-// TestTrust talks to a server whose certificate nobody has signed.
+// TestTrust calls a server whose certificate nobody has signed.
 func TestTrust(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"status":"ok"}`)
 	}))
-	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug) // refused handshakes
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug) // rejected handshakes
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	certificate := server.Certificate().Raw
@@ -39,12 +39,12 @@ func TestTrust(t *testing.T) {
 		options Options
 		ok      bool
 	}{
-		"the system's authorities": {Options{}, false},
-		"its own as authority":     {Options{CACert: file("ca.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))}, true},
-		"any":                      {Options{Insecure: true}, true},
-		"pinned":                   {Options{CAFingerprint: fingerprint}, true},
-		"another one pinned":       {Options{CAFingerprint: strings.Repeat("00", 32)}, false},
-		"pinned, not any":          {Options{CAFingerprint: strings.Repeat("00", 32), Insecure: true}, false},
+		"the system's authorities":         {Options{}, false},
+		"its own certificate as authority": {Options{CACert: file("ca.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))}, true},
+		"any":                              {Options{Insecure: true}, true},
+		"pinned":                           {Options{CAFingerprint: fingerprint}, true},
+		"another one pinned":               {Options{CAFingerprint: strings.Repeat("00", 32)}, false},
+		"pinned, not any":                  {Options{CAFingerprint: strings.Repeat("00", 32), Insecure: true}, false},
 	} {
 		tc.options.URL, tc.options.Retries = server.URL, -1
 		c, err := New(tc.options)
@@ -66,8 +66,7 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// TestLog writes a line per retry, for those who look for the reason of a
-// pause.
+// TestLog: the client logs a line per retry, which explains a pause.
 func TestLog(t *testing.T) {
 	var text bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -16,7 +16,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// answering is a server that checks one request and gives one answer.
+// answering returns a client of a server that checks one request and gives one answer.
 func answering(t *testing.T, method, path, body string, status int, answer string) *Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -105,8 +105,8 @@ func TestRefusedTurn(t *testing.T) {
 	}
 }
 
-// TestClaimAction tells an action that another runner has from one that this
-// one got by a try whose answer was lost.
+// TestClaimAction distinguishes an action that another runner has claimed from one that
+// this runner claimed by a try whose answer was lost.
 func TestClaimAction(t *testing.T) {
 	for _, tc := range []struct {
 		status     int

@@ -124,7 +124,7 @@ func (c candidate) choice(site *Site, need Need, reason string) Choice {
 func rank(site *Site, need Need) (fitting []candidate, refusals []Refusal) {
 	account := site.Account(need.Account)
 	if need.Partition != "" && site.Partition(need.Partition) == nil {
-		refusals = append(refusals, Refusal{Partition: need.Partition, Reason: site.Title() + " has no partition of this name"})
+		refusals = append(refusals, Refusal{Partition: need.Partition, Reason: site.Title() + " has no partition with this name"})
 	}
 	for i := range site.Partitions {
 		p := &site.Partitions[i]
@@ -177,7 +177,7 @@ func (p *Partition) fit(need *Need) (NodeType, string) {
 	case p.OnlyByName && need.Partition == "":
 		return NodeType{}, "is only for jobs that name it"
 	case p.RequiresReservation && need.Partition == "":
-		return NodeType{}, "takes only jobs of a reservation"
+		return NodeType{}, "takes only jobs with a reservation"
 	case need.Walltime > p.limit():
 		return NodeType{}, fmt.Sprintf("%s are needed, at most %s are allowed", shortTime(need.Walltime), shortTime(p.MaxWalltime))
 	}

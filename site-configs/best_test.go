@@ -65,13 +65,13 @@ func TestBest(t *testing.T) {
 				got = choice.Partition.Name
 			}
 			if got != tc.want || choice.Explicit != tc.explicit {
-				t.Errorf("got %q (explicit %t), want %q (%t); refused: %v", got, choice.Explicit, tc.want, tc.explicit, refusals)
+				t.Errorf("got %q (explicit %t), want %q (%t); rejected: %v", got, choice.Explicit, tc.want, tc.explicit, refusals)
 			}
 		})
 	}
 }
 
-// TestReasons: each other partition is told why it was not taken.
+// TestReasons: there is a reason for each partition that was not chosen.
 func TestReasons(t *testing.T) {
 	choice, refusals := Best(site(t, "kestrel"), Need{CPUs: 40, MemoryMB: 100000, Walltime: 30 * time.Minute, Nodes: 1})
 	if choice.Partition.Name != "short" || choice.Reason != "the smallest of 13 that fit" {
@@ -101,7 +101,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestBestOfUnknownSite has what a cluster that was asked may say.
+// TestBestOfUnknownSite has what an unknown cluster may report.
 func TestBestOfUnknownSite(t *testing.T) {
 	s := &Site{Name: "slurm", Partitions: []Partition{
 		{Name: "standby", CPUsPerNode: 4, MemoryMB: 1000, Shared: true, Preemptible: true},
@@ -128,8 +128,8 @@ func TestMixedNodes(t *testing.T) {
 	}}}
 	for _, tc := range []struct {
 		need   Need
-		memory int64  // of the node that is chosen
-		why    string // none is
+		memory int64  // of the chosen node
+		why    string // no node is chosen
 	}{
 		{Need{CPUs: 8, MemoryMB: 500}, 1000, ""},
 		{Need{CPUs: 9, MemoryMB: 500}, 9000, ""},
@@ -150,7 +150,7 @@ func TestMixedNodes(t *testing.T) {
 	}
 }
 
-// TestMemoryPerCPU: where Slurm bounds it, a node has less for jobs.
+// TestMemoryPerCPU: where Slurm limits memory per CPU, a node has less for jobs.
 func TestMemoryPerCPU(t *testing.T) {
 	s := &Site{Name: "bounded", Partitions: []Partition{{Name: "all", CPUsPerNode: 8, MemoryMB: 16000, MaxMemPerCPUMB: 1000}}}
 	choice, _ := Best(s, Need{CPUs: 1, MemoryMB: 8000})

@@ -88,7 +88,7 @@ func (f *Finder) save(m *cachedFacts) {
 func (f *Finder) write(m *cachedFacts) error {
 	text, err := json.Marshal(m)
 	if err != nil {
-		return fmt.Errorf("remember the cluster %s: %w", m.Facts.Config.Cluster, err)
+		return fmt.Errorf("cache the facts of the cluster %s: %w", m.Facts.Config.Cluster, err)
 	}
 	if err := os.MkdirAll(f.CacheDir, 0o700); err != nil {
 		return err

@@ -31,18 +31,18 @@ func CollectFacts(ctx context.Context, client *slurm.Client, user string) (Facts
 	var f Facts
 	var err error
 	if f.Config, err = client.Config(ctx); err != nil {
-		return f, fmt.Errorf("ask for the configuration of the cluster: %w", err)
+		return f, fmt.Errorf("query the configuration of the cluster: %w", err)
 	}
 	if f.Partitions, err = client.Partitions(ctx); err != nil {
-		return f, fmt.Errorf("ask for the partitions of the cluster: %w", err)
+		return f, fmt.Errorf("query the partitions of the cluster: %w", err)
 	}
 	if f.Nodes, err = client.Nodes(ctx); err != nil {
-		return f, fmt.Errorf("ask for the nodes of the cluster: %w", err)
+		return f, fmt.Errorf("query the nodes of the cluster: %w", err)
 	}
 	if records, err := client.NodeRecords(ctx); err == nil {
 		f.addRecords(records)
 	} else if ctx.Err() != nil {
-		return f, fmt.Errorf("ask for the nodes of the cluster, one by one: %w", err)
+		return f, fmt.Errorf("query the individual nodes of the cluster: %w", err)
 	}
 	if f.Config.Accounted() {
 		if err := f.askAccounting(ctx, client, user); err != nil && ctx.Err() != nil {
@@ -64,13 +64,13 @@ func (f *Facts) addRecords(records []slurm.NodeRecord) {
 
 func (f *Facts) askAccounting(ctx context.Context, client *slurm.Client, user string) (err error) {
 	if f.DefaultAccount, err = client.DefaultAccount(ctx, user); err != nil {
-		return fmt.Errorf("ask for the account of %s: %w", user, err)
+		return fmt.Errorf("query the account of %s: %w", user, err)
 	}
 	if f.Associations, err = client.Associations(ctx, user); err != nil {
-		return fmt.Errorf("ask what %s may do: %w", user, err)
+		return fmt.Errorf("query the limits of %s: %w", user, err)
 	}
 	if f.QOS, err = client.QOS(ctx); err != nil {
-		return fmt.Errorf("ask for the qualities of service: %w", err)
+		return fmt.Errorf("query the qualities of service: %w", err)
 	}
 	return nil
 }

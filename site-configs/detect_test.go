@@ -18,11 +18,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// recorded answers as a cluster did, Slurm 22.05.8.
+// recorded answers as a cluster with Slurm 22.05.8 did.
 type recorded struct {
 	calls   int
 	without []string                 // programs that fail
-	nodes   func(text string) string // changes what sinfo says
+	nodes   func(text string) string // changes the answer of sinfo
 }
 
 func (r *recorded) Run(_ context.Context, c slurm.Command) (slurm.Output, error) {
@@ -62,7 +62,7 @@ func TestDetect(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(got, again); diff != "" {
-		t.Errorf("not what was written:\n%s", diff)
+		t.Errorf("not as written:\n%s", diff)
 	}
 }
 
@@ -105,8 +105,8 @@ func TestFromFacts(t *testing.T) {
 	}
 }
 
-// TestAssociationsOfOtherClusters: what the user may do elsewhere counts for
-// nothing here, where one accounting database serves several clusters.
+// TestAssociationsOfOtherClusters: where one accounting database serves several clusters,
+// what the user may do on the others does not matter here.
 func TestAssociationsOfOtherClusters(t *testing.T) {
 	s := FromFacts(Facts{
 		Config: slurm.Config{Cluster: "Here"},
@@ -128,16 +128,16 @@ func TestRefresh(t *testing.T) {
 	short, standard := got.Partition("short"), got.Partition("standard")
 	if got.Name != "kestrel" || got.Account("").MaxSubmitJobs != 5 || got.KillWait != 30*time.Second ||
 		short.CPUsPerNode != 104 || short.TotalNodes != 2000 || short.NodeList != "x[1-2000]" || short.Closed != "its state is DOWN" || short.AllowAccounts[0] != "proj" ||
-		standard.Closed != "Slurm has no partition of this name" {
+		standard.Closed != "Slurm has no partition with this name" {
 		t.Errorf("%+v", got)
 	}
 	live.Partitions[0].Name = "other"
 	if got := Refresh(site(t, "kestrel"), live); got.DefaultAccount != "" || got.Partition("short").Closed != "" {
-		t.Errorf("news of another cluster: %+v", got)
+		t.Errorf("data of another cluster: %+v", got)
 	}
 }
 
-// TestFinder: who is asked when.
+// TestFinder checks when Slurm is called.
 func TestFinder(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -162,14 +162,14 @@ func TestFinder(t *testing.T) {
 	}
 	said := find("torctest", 7)
 	if diff := cmp.Diff(said, find("torctest", 0)); diff != "" {
-		t.Errorf("what is remembered is not what was said:\n%s", diff)
+		t.Errorf("the cached facts differ from the answer:\n%s", diff)
 	}
 	f.Cluster = "beta" // whose login node has the same name
 	find("torctest", 7)
 	f.Cluster = ""
 	find("torctest", 0)
 	now = now.Add(2 * time.Hour)
-	if s := find("torctest", 1); s.Partition("debug").Closed != "" { // sinfo says the same
+	if s := find("torctest", 1); s.Partition("debug").Closed != "" { // sinfo reports the same
 		t.Errorf("debug is closed: %s", s.Partition("debug").Closed)
 	}
 	find("torctest", 0)
@@ -180,11 +180,11 @@ func TestFinder(t *testing.T) {
 	}
 	now = now.Add(2 * time.Hour)
 	cluster.nodes = func(text string) string { return strings.ReplaceAll(text, "|4000|", "|8000|") }
-	find("torctest", 8) // somebody has put memory in
+	find("torctest", 8) // memory was added to the nodes
 	now = now.Add(2 * time.Hour)
 	find("torctest", 1)
 	now = now.Add(12 * time.Hour)
-	find("torctest", 7) // a limit of the user's may have changed
+	find("torctest", 7) // a limit of the user may have changed
 	f.ForceRefresh = true
 	find("torctest", 7)
 	f.ForceRefresh = false
@@ -196,18 +196,18 @@ func TestFinder(t *testing.T) {
 
 	now = now.Add(2 * time.Hour)
 	cluster.without = []string{slurm.Sinfo}
-	find("torctest", 1) // what it said last is better than nothing
+	find("torctest", 1) // its last answer is better than none
 	now = now.Add(12 * time.Hour)
 	cluster.without = []string{slurm.Scontrol}
 	find("torctest", 1)
 	cluster.without = nil
-	now = now.Add(-24 * time.Hour) // a clock that was wrong
+	now = now.Add(-24 * time.Hour) // the clock was wrong
 	find("torctest", 7)
 
 	if err := os.WriteFile(filepath.Join(dir, "torctest.yaml"), []byte("default_account: mine\npartitions: [{name: debug, only_by_name: true}]\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if f.Known, err = Known(dir); err != nil { // the file describes no site of its own
+	if f.Known, err = Known(dir); err != nil { // the file does not describe a whole site
 		t.Fatal(err)
 	}
 	if s := find("torctest", 0); s.DefaultAccount != "mine" || !s.Partition("debug").OnlyByName || s.Partition("debug").CPUsPerNode != 4 {
@@ -239,7 +239,7 @@ func TestFinderStops(t *testing.T) {
 	}
 }
 
-// TestDetectFake: the fake cluster offers what the recorded one did.
+// TestDetectFake: the fake cluster offers the same as the recorded one.
 func TestDetectFake(t *testing.T) {
 	want, err := Detect(t.Context(), slurm.New(slurm.Options{Executor: &recorded{}}), "alice")
 	if err != nil {
@@ -254,7 +254,7 @@ func TestDetectFake(t *testing.T) {
 		if hosts, err := slurm.ExpandNodes(want.Partitions[i].NodeList); err != nil || strings.Join(hosts, ",") != p.NodeList {
 			t.Errorf("nodes of %s: %s, %v", p.Name, p.NodeList, err)
 		}
-		p.NodeList = want.Partitions[i].NodeList // the fake writes each name
+		p.NodeList = want.Partitions[i].NodeList // the fake writes out each name
 	}
 	if diff := cmp.Diff(want.Partitions, got.Partitions); diff != "" || got.Account("limited") != want.Account("limited") {
 		t.Errorf("%+v: -recorded +fake:\n%s", got.Accounts, diff)

@@ -12,8 +12,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// TestShipped: what is shipped is what is written, and nothing is lost on the
-// way to a file and back.
+// TestShipped: the shipped sites are what their files say, and nothing is lost when they
+// are written and read again.
 func TestShipped(t *testing.T) {
 	for name, partitions := range map[string]int{"kestrel": 15, "dane": 6} {
 		s := site(t, name)
@@ -34,7 +34,7 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-// TestCopies: who changes a shipped site changes their own.
+// TestCopies: changing a returned site does not change the shipped one.
 func TestCopies(t *testing.T) {
 	site(t, "kestrel").Partitions[0].Name = "mine"
 	if got := site(t, "kestrel").Partitions[0].Name; got != "debug" {
@@ -44,35 +44,35 @@ func TestCopies(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
-		"empty":               {"", "f.yaml:1:1: the file is empty"},
-		"syntax":              {"name: [", "f.yaml:1:1: "},
-		"two documents":       {"name: a\n---\nname: b\n", "one document"},
-		"a list":              {"- a", "f.yaml:1:1: expected a map"},
-		"unknown key":         {"name: a\npartition: []", "f.yaml:2:1: unknown key partition (did you mean partitions?)"},
-		"unknown there":       {"name: a\npartitions:\n  - {name: p, cpus: 3}", "f.yaml:3:15: unknown key cpus (did you mean cpus_per_node?)"},
-		"twice":               {"name: a\nname: b\npartitions: []", "f.yaml:2:1: duplicate key name"},
-		"no name":             {"partitions: [{name: p, cpus_per_node: 1, memory_mb: 1}]", "f.yaml:1:1: the site has no name"},
-		"no partitions":       {"name: a", "the site has no partitions"},
-		"no list":             {"name: a\npartitions: 3", "f.yaml:2:13: expected a list of partitions"},
-		"no map":              {"name: a\npartitions: [3]", "f.yaml:2:14: expected a partition"},
-		"nameless":            {"name: a\npartitions: [{cpus_per_node: 1}]", "f.yaml:2:14: the partition has no name"},
-		"partition twice":     {"name: a\npartitions: [{name: p}, {name: p}]", "f.yaml:2:32: duplicate partition p"},
-		"no time for holds":   {"name: a\nclassify_timeout: {on_timeout: fail}", "f.yaml:2:19: classify_timeout.after: write a time"},
-		"no outcome of holds": {"name: a\nclassify_timeout: {after: 48h, on_timeout: hold}", `f.yaml:2:19: classify_timeout.on_timeout: "hold" is not fail or retry`},
-		"no CPUs":             {"name: a\npartitions:\n  - {name: p, memory_mb: 1}", "f.yaml:3:5: the partition p has no cpus_per_node"},
-		"no memory":           {"name: a\npartitions:\n  - {name: p, cpus_per_node: 1}", "f.yaml:3:5: the partition p has no memory_mb"},
-		"nodes":               {"name: a\npartitions:\n  - {name: p, cpus_per_node: 1, memory_mb: 1, min_nodes: 3, max_nodes: 2}", "more min_nodes than max_nodes"},
-		"time":                {"name: a\npartitions: [{name: p, max_walltime: soon}]", `f.yaml:2:38: max_walltime: "soon" is not a time`},
-		"negative time":       {"name: a\nkill_wait: -3s", `"-3s" is not a time`},
-		"number":              {"name: a\naccounts: [{name: b, max_jobs: many}]", `f.yaml:2:32: max_jobs: "many" is not a whole number`},
-		"negative":            {"name: a\naccounts: [{name: b, max_jobs: -1}]", "not negative"},
-		"fraction":            {"name: a\ncharge_factor_cpu: NaN", "is not a number"},
-		"bool":                {"name: a\nrequeue: perhaps", "is not true or false"},
-		"list for a text":     {"name: [a]", "f.yaml:1:7: name: expected one value"},
-		"text for a list":     {"name: a\naccounts: b", "accounts: expected a list"},
-		"empty sign":          {"name: a\ndetection: [{}]", "f.yaml:2:13: a detection rule needs env"},
-		"bad expression":      {"name: a\ndetection: [{hostname: '('}]", "not a regular expression"},
-		"several problems":    {"nam: a\nrequeue: 2\npartitions: []", "f.yaml:2:10: requeue"},
+		"empty":                    {"", "f.yaml:1:1: the file is empty"},
+		"syntax":                   {"name: [", "f.yaml:1:1: "},
+		"two documents":            {"name: a\n---\nname: b\n", "one document"},
+		"a list":                   {"- a", "f.yaml:1:1: expected a map"},
+		"unknown key":              {"name: a\npartition: []", "f.yaml:2:1: unknown key partition (did you mean partitions?)"},
+		"unknown in a partition":   {"name: a\npartitions:\n  - {name: p, cpus: 3}", "f.yaml:3:15: unknown key cpus (did you mean cpus_per_node?)"},
+		"twice":                    {"name: a\nname: b\npartitions: []", "f.yaml:2:1: duplicate key name"},
+		"no name":                  {"partitions: [{name: p, cpus_per_node: 1, memory_mb: 1}]", "f.yaml:1:1: the site has no name"},
+		"no partitions":            {"name: a", "the site has no partitions"},
+		"not a list":               {"name: a\npartitions: 3", "f.yaml:2:13: expected a list of partitions"},
+		"not a map":                {"name: a\npartitions: [3]", "f.yaml:2:14: expected a partition"},
+		"nameless":                 {"name: a\npartitions: [{cpus_per_node: 1}]", "f.yaml:2:14: the partition has no name"},
+		"duplicate partition":      {"name: a\npartitions: [{name: p}, {name: p}]", "f.yaml:2:32: duplicate partition p"},
+		"invalid time for holds":   {"name: a\nclassify_timeout: {on_timeout: fail}", "f.yaml:2:19: classify_timeout.after: write a time"},
+		"invalid outcome of holds": {"name: a\nclassify_timeout: {after: 48h, on_timeout: hold}", `f.yaml:2:19: classify_timeout.on_timeout: "hold" is not fail or retry`},
+		"no CPUs":                  {"name: a\npartitions:\n  - {name: p, memory_mb: 1}", "f.yaml:3:5: the partition p has no cpus_per_node"},
+		"no memory":                {"name: a\npartitions:\n  - {name: p, cpus_per_node: 1}", "f.yaml:3:5: the partition p has no memory_mb"},
+		"nodes":                    {"name: a\npartitions:\n  - {name: p, cpus_per_node: 1, memory_mb: 1, min_nodes: 3, max_nodes: 2}", "more min_nodes than max_nodes"},
+		"time":                     {"name: a\npartitions: [{name: p, max_walltime: soon}]", `f.yaml:2:38: max_walltime: "soon" is not a time`},
+		"negative time":            {"name: a\nkill_wait: -3s", `"-3s" is not a time`},
+		"number":                   {"name: a\naccounts: [{name: b, max_jobs: many}]", `f.yaml:2:32: max_jobs: "many" is not a whole number`},
+		"negative":                 {"name: a\naccounts: [{name: b, max_jobs: -1}]", "not negative"},
+		"fraction":                 {"name: a\ncharge_factor_cpu: NaN", "is not a number"},
+		"bool":                     {"name: a\nrequeue: perhaps", "is not true or false"},
+		"list instead of text":     {"name: [a]", "f.yaml:1:7: name: expected one value"},
+		"text instead of list":     {"name: a\naccounts: b", "accounts: expected a list"},
+		"empty rule":               {"name: a\ndetection: [{}]", "f.yaml:2:13: a detection rule needs env"},
+		"invalid expression":       {"name: a\ndetection: [{hostname: '('}]", "not a regular expression"},
+		"several problems":         {"nam: a\nrequeue: 2\npartitions: []", "f.yaml:2:10: requeue"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse("f.yaml", []byte(tc.text))

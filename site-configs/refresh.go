@@ -33,7 +33,7 @@ func Refresh(described, live *Site) *Site {
 
 func (p *Partition) refresh(live *Partition) {
 	if live == nil {
-		p.Closed = cmp.Or(p.Closed, "Slurm has no partition of this name")
+		p.Closed = cmp.Or(p.Closed, "Slurm has no partition with this name")
 		return
 	}
 	p.Closed = cmp.Or(p.Closed, live.Closed)

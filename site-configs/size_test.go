@@ -6,8 +6,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// TestMaxJob: a job that an account, a QOS or the QOS of the partition will never
-// let run fits nowhere.
+// TestMaxJob: a job that an account, a QOS or the QOS of the partition will never let run
+// fits nowhere.
 func TestMaxJob(t *testing.T) {
 	tres := func(name string, n int64) slurm.TRES { return slurm.TRES{name: n} }
 	for _, tc := range []struct {

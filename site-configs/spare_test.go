@@ -23,7 +23,7 @@ func TestSpare(t *testing.T) {
 		{"whole nodes", node("other", func(p *Partition) { p.Shared = false }), Need{CPUs: 2}, ""},
 		{"idle GPUs", node("other", func(p *Partition) { p.GPUsPerNode = 4 }), Need{CPUs: 2}, ""},
 		{"preemption", node("other", func(p *Partition) { p.Preemptible = true }), Need{CPUs: 2}, ""},
-		{"for trials", node("debug", func(*Partition) {}), Need{CPUs: 2}, ""},
+		{"for tests", node("debug", func(*Partition) {}), Need{CPUs: 2}, ""},
 		{"too small", node("other", func(p *Partition) { p.CPUsPerNode = 1 }), Need{CPUs: 2}, ""},
 		{"a partition is named", node("other", func(*Partition) {}), Need{CPUs: 2, Partition: "best"}, ""},
 		{"nothing fits", node("other", func(*Partition) {}), Need{CPUs: 99}, ""},

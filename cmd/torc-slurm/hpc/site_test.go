@@ -125,7 +125,7 @@ func TestGenerate(t *testing.T) {
 	clitest.Check(t, New,
 		clitest.Case{Args: "hpc generate", Want: clitest.Result{
 			Status: 3,
-			Stderr: "error: ask for the configuration of the cluster: scontrol: scontrol could not be started: fork/exec /nonexistent/scontrol: no such file or directory\n",
+			Stderr: "error: query the configuration of the cluster: scontrol: scontrol could not be started: fork/exec /nonexistent/scontrol: no such file or directory\n",
 		}},
 		clitest.Slurm(t, clitest.Case{Args: "hpc generate -o mine.yaml", Files: map[string]string{"mine.yaml": "mine"}, Read: []string{"mine.yaml"}, Want: clitest.Result{
 			Status: cli.ExitRefused,
