@@ -23,7 +23,7 @@ import (
 // is one.
 type ActionClient interface {
 	Actions(ctx context.Context, workflowID int64) ([]api.Action, error)
-	// ClaimAction reports whether the action is the runner's to carry out.
+	// ClaimAction reports whether the runner must carry out the action.
 	ClaimAction(ctx context.Context, workflowID, actionID, runnerID int64) (bool, error)
 }
 
@@ -33,15 +33,15 @@ const (
 	actionCall    = 30 * time.Second
 )
 
-// actions runs the commands that a workflow has for points of its run. One
-// goroutine at a time lists them and runs those that are due.
+// actions runs the commands that a workflow has for points of its run. One goroutine at a
+// time lists them and runs those that are due.
 type actions struct {
 	runner *Runner
 
 	running         bool
-	begun           bool // the actions of the start are being run
-	ready           bool // they have been run: jobs may start
-	ended           bool // the actions of the end are being run
+	begun           bool // the actions of the start are running
+	ready           bool // they have run: jobs may start
+	ended           bool // the actions of the end are running
 	none            bool // the workflow has no commands to run
 	due             bool // jobs have changed since the last poll
 	next            time.Time
@@ -151,8 +151,8 @@ type actionPass struct {
 	unsure   map[int64]int64
 }
 
-// isDue reports whether an action is to be run: it is triggered, and not claimed, or
-// claimed by this runner, which got no answer.
+// isDue reports whether an action must run: it is triggered, and not claimed, or claimed
+// by this runner, which got no answer.
 func (l *actionPass) isDue(a *api.Action) bool {
 	if !slices.Contains(l.triggers, a.TriggerType) || l.ran[*a.ID] {
 		return false

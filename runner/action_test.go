@@ -22,11 +22,11 @@ type fakeActions struct {
 	list    []api.Action
 	claimed []int64
 	refuse  bool
-	away    int // as many calls get no answer
-	lose    int // as many claims are carried out, and their answers lost
+	away    int // this many calls get no answer
+	lose    int // this many claims are carried out, and their answers lost
 }
 
-// errAway is what the client makes of a daemon that is away.
+// errAway is the client's error while the daemon is down.
 var errAway = fmt.Errorf("no answer: %w", context.DeadlineExceeded)
 
 func (f *fakeActions) add(t testing.TB, trigger string, commands ...string) {
@@ -134,7 +134,7 @@ func TestActionOfAnotherRunner(t *testing.T) {
 // takes until the daemon answers.
 func TestActionsOfTheStartWaitForTheDaemon(t *testing.T) {
 	for name, f := range map[string]*fakeActions{
-		"no answer to looks":     {away: 2},
+		"no answer to polls":     {away: 2},
 		"no answer to the claim": {lose: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -155,8 +155,8 @@ func TestActionsOfTheStartWaitForTheDaemon(t *testing.T) {
 	}
 }
 
-// TestActionsThatNobodyAnswersAbout: jobs run without them when the patience with a
-// daemon is over.
+// TestActionsThatNobodyAnswersAbout: jobs run without them when the runner has waited
+// long enough for the daemon.
 func TestActionsThatNobodyAnswersAbout(t *testing.T) {
 	f := &fakeActions{away: 1000}
 	f.add(t, action.TriggerWorkflowStart, "true")

@@ -120,7 +120,7 @@ func (r *Runner) count(result *lease.ReportResult) {
 	r.summary.ByCause[workflow.CauseKind(result.Cause)]++
 }
 
-// updateState stores what the newest answer says of the workflow and the allocation.
+// updateState stores what the newest answer says about the workflow and the allocation.
 func (t *turns) updateState(resp *lease.TurnResponse) {
 	t.latest = lease.TurnResponse{
 		Complete: resp.Complete, Canceled: resp.Canceled,
@@ -129,7 +129,7 @@ func (t *turns) updateState(resp *lease.TurnResponse) {
 	end, err := parseEnd(resp.EndTime)
 	if err != nil {
 		t.runner.log.Warn("the daemon sent an invalid end time", "error", err)
-	} else if !end.IsZero() && (t.runner.slurmReasons.nodesLost == nil || end.Before(t.runner.schedule.end)) { // else ours is more recent
+	} else if !end.IsZero() && (t.runner.slurmReasons.nodesLost == nil || end.Before(t.runner.schedule.end)) { // else our end is more recent
 		t.runner.schedule = t.runner.policy.schedule(t.runner.began, end)
 	}
 	if resp.Canceled {
@@ -138,7 +138,7 @@ func (t *turns) updateState(resp *lease.TurnResponse) {
 }
 
 // setPollDelay decides when to send the next long poll. A daemon that answers at once
-// though it has no news is polled less and less often.
+// although it has no news is polled less and less often.
 func (t *turns) setPollDelay(m answerMsg, now time.Time) {
 	delay := contentDelay
 	if t.runner.room.busy+int64(len(t.runner.queue.waiting)) < t.runner.room.slots() {

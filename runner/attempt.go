@@ -17,7 +17,7 @@ type phase uint8
 
 const (
 	queued     phase = iota // granted, waits for room
-	starting                // its process is being started
+	starting                // its process starts
 	running                 // its process runs
 	ending                  // its leader has ended, other processes of its tree have not
 	finishing               // evidence is being gathered
@@ -46,7 +46,7 @@ type attempt struct {
 	gpus     []string // to give back
 	taken    bool     // holds capacity
 	hosts    []*host  // of which it takes some
-	alone    bool     // no other attempt of this runner ran meanwhile
+	alone    bool     // no other attempt of this runner ran at the same time
 	stuck    bool     // some of its processes could not be ended
 	watch    *process.Watch
 	timer    *time.Timer // run time limit
@@ -94,7 +94,7 @@ type (
 		attempt *attempt
 		exit    process.Exit
 	}
-	// goneMsg says that no process of the attempt's tree is left, except for left
+	// goneMsg says that no process of the attempt's tree is left, except for `left`
 	// processes that could not be ended.
 	goneMsg struct {
 		attempt *attempt

@@ -18,7 +18,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// cpuTime is the CPU time of this process and its children.
+// cpuTime returns the CPU time of this process and its children.
 func cpuTime() time.Duration {
 	var total time.Duration
 	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
@@ -36,8 +36,8 @@ func reportRates(b *testing.B, cpu time.Duration) {
 	b.ReportMetric(float64(cpu.Microseconds())/float64(b.N), "cpu-µs/job")
 }
 
-// BenchmarkBareSpawner is what the machine can do: two goroutines that start
-// and await the command, without and with two new files each.
+// BenchmarkBareSpawner is what the machine can do: two goroutines that start the command
+// and wait for it, without and with two new files each.
 func BenchmarkBareSpawner(b *testing.B) {
 	b.Run("process", func(b *testing.B) { benchmarkBare(b, false) })
 	b.Run("process-files", func(b *testing.B) { benchmarkBare(b, true) })

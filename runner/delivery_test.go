@@ -24,8 +24,7 @@ func newDelivery(t *testing.T, dir string) *delivery {
 	return &delivery{dir: dir, log: testLog(), writer: w}
 }
 
-// TestReportsAreOnFileOnce says the same reports several times, as turns that
-// fail do.
+// TestReportsAreOnFileOnce passes the same reports several times, as turns that fail do.
 func TestReportsAreOnFileOnce(t *testing.T) {
 	dir := t.TempDir()
 	d := newDelivery(t, dir)
@@ -63,8 +62,8 @@ func TestReportsAreOnFileOnce(t *testing.T) {
 	}
 }
 
-// TestBrokenSpool: reports still go to the daemon, and what could not be
-// written is tried again.
+// TestBrokenSpool: reports still go to the daemon, and what could not be written is
+// written later.
 func TestBrokenSpool(t *testing.T) {
 	d := newDelivery(t, t.TempDir())
 	if err := d.writer.Close(); err != nil {

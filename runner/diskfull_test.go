@@ -19,8 +19,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
 )
 
-// TestJobFillsTheDiskOfItsOutput: not even its complaint finds room, and yet the
-// cause is known; the runner goes on.
+// TestJobFillsTheDiskOfItsOutput: there is no space even for its error message, and yet
+// the cause is known; the runner continues.
 func TestJobFillsTheDiskOfItsOutput(t *testing.T) {
 	disk := tinydisk.New(t, 1<<20)
 	d := runnertest.New(job("head -c 4000000 /dev/zero"), job("exit 3"))
@@ -44,13 +44,13 @@ func TestJobFillsTheDiskOfItsOutput(t *testing.T) {
 	noViolations(t, d)
 }
 
-// TestFullDiskOfTheSpool: reports that cannot be put on file are delivered all
-// the same when the daemon is back, and leave nothing behind.
+// TestFullDiskOfTheSpool: reports that cannot be spooled are delivered nevertheless when
+// the daemon is back, and leave nothing behind.
 func TestFullDiskOfTheSpool(t *testing.T) {
 	t.Parallel()
 	disk := tinydisk.New(t, 1<<20)
 	scratch := t.TempDir()
-	// Their reports are more than what is left of the file's last page.
+	// The reports are larger than what is left of the file's last page.
 	const n, words = 5, 2000
 	d := runnertest.New()
 	for range n {
@@ -83,7 +83,7 @@ func TestFullDiskOfTheSpool(t *testing.T) {
 		}
 	}
 	if n := log.count("cannot write the spool; reports are only in memory"); n != 1 {
-		t.Errorf("said %d times that the spool cannot be written", n)
+		t.Errorf("logged %d times that the spool cannot be written", n)
 	}
 	if left, _ := filepath.Glob(filepath.Join(o.OutputDir, output.SpoolDir, "*")); len(left) != 0 {
 		t.Errorf("files left: %v", left)
@@ -91,7 +91,7 @@ func TestFullDiskOfTheSpool(t *testing.T) {
 	noViolations(t, d)
 }
 
-// TestNoRoomForARunner: what cannot be safe is not begun.
+// TestNoRoomForARunner: a runner that cannot spool does not start.
 func TestNoRoomForARunner(t *testing.T) {
 	disk := tinydisk.New(t, 1<<20)
 	d := runnertest.New(job("true"))
@@ -122,7 +122,7 @@ func touch(t testing.TB, path string) {
 	}
 }
 
-// countingHandler counts what is logged, by its words.
+// countingHandler counts log records by message.
 type countingHandler struct {
 	mu   sync.Mutex
 	said map[string]int

@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// strayLead is the longest grace for processes that a job left behind.
+// strayLead is the longest grace time for processes that a job left behind.
 const strayLead = 5 * time.Second
 
 // onExited records the end of an attempt's leader.
@@ -63,7 +63,8 @@ func (w *work) endStrays(a *attempt) {
 	w.runner.keeper.EndTree(a.watch, unix.SIGTERM, min(w.runner.policy.lead, strayLead))
 }
 
-// onGone is called when the process tree of an attempt has ended, but for left processes.
+// onGone is called when the process tree of an attempt has ended, except for left
+// processes.
 func (w *work) onGone(a *attempt, left int) {
 	if left > 0 {
 		a.note = fmt.Sprintf("%d processes could not be ended", left)

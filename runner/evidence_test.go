@@ -104,7 +104,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("evidence %+v", e)
 	}
 	if e := d.Job(2).Attempts[0].Evidence; e.DiskFull {
-		t.Errorf("an attempt that went well: %+v", e)
+		t.Errorf("a successful attempt: %+v", e)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestOOMEvidence(t *testing.T) {
 	}{
 		{"killed", findings{exit: &process.Exit{Signal: 9}}, 1, 1},
 		{"child killed", findings{exit: &process.Exit{Code: 137}}, 1, 1},
-		{"somebody else's", findings{exit: &process.Exit{Code: 1}}, 2, 0},
+		{"of another job", findings{exit: &process.Exit{Code: 1}}, 2, 0},
 		{"by us", findings{exit: &process.Exit{Signal: 9}, killed: workflow.KilledByTimeout}, 1, 0},
 		{"none", findings{exit: &process.Exit{Signal: 9}}, 0, 0},
 	} {
@@ -162,7 +162,7 @@ func TestOOMEvidence(t *testing.T) {
 }
 
 // TestPatternInFrontOfMuchText: a line 60 KiB before the end of stderr gives a failure
-// its category and matches the pattern of a rule, though the report carries less.
+// its category and matches the pattern of a rule, although the report contains less.
 func TestPatternInFrontOfMuchText(t *testing.T) {
 	d := runnertest.New(job(`echo "NVRM: Xid 79, off the bus" >&2; head -c 60000 /dev/zero | tr '\0' x >&2; exit 7`))
 	patterns := failure.NewPatterns([]workflow.FailureCategory{{Category: "gpu", When: workflow.CategoryMatch{Stderr: "NVRM: Xid"}, Hint: "drain it"}},

@@ -52,7 +52,7 @@ func (f *failedWorkflow) file(r *Runner) (string, error) {
 	return path, nil
 }
 
-// unansweredError says that the daemon did not answer what failed.
+// unansweredError says that the daemon did not answer the question what failed.
 type unansweredError struct{ err error }
 
 func (e *unansweredError) Error() string { return "ask what failed: " + e.err.Error() }
@@ -62,7 +62,7 @@ func (e *unansweredError) Unwrap() error { return e.err }
 // onUnanswered gives back a job of a compensation that could not be told what failed.
 // It was not started, so it costs no attempt.
 func (w *work) onUnanswered(a *attempt, err error) {
-	w.runner.log.Warn("job given back", "job_id", a.grant.JobID, "error", err)
+	w.runner.log.Warn("job returned", "job_id", a.grant.JobID, "error", err)
 	w.release(a)
 	delete(w.byJob, a.grant.JobID)
 	if a.void {

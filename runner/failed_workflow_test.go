@@ -22,8 +22,8 @@ func TestCompensationLearnsWhatFailed(t *testing.T) {
 	}
 }
 
-// A daemon that is away when an undo begins costs it no attempt; one that says that it
-// does not know does.
+// A daemon that is down when an undo begins costs it no attempt; one that answers that
+// nothing failed does.
 func TestTheDaemonIsAwayAsAnUndoBegins(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

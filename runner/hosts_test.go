@@ -11,7 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// onNodes is a runner for three nodes with 4 CPUs and 8 GiB each.
+// onNodes returns a runner for three nodes with 4 CPUs and 8 GiB each.
 func onNodes(inSteps bool) *Runner {
 	o := Options{Nodes: []string{"n2", "n1", "n3"}, Resources: Resources{CPUs: 4, MemoryBytes: 8 << 30}}
 	r := (&Runner{opts: o, room: room{total: o.Resources.capacity(), hosts: newHosts(&o)}}).linkParts()
@@ -34,7 +34,7 @@ func TestPlaceFor(t *testing.T) {
 	}{
 		{"steps, where they were granted", true, []lease.Grant{named, small}, [][]string{{"n3"}, {"n2"}}},
 		{"steps, when that has no room left", true, []lease.Grant{named, named, named}, [][]string{{"n3"}, {"n3"}, {"n2"}}},
-		{"without steps all is on our node", false, []lease.Grant{small, named, small}, [][]string{{"n2"}, {"n2"}, nil}},
+		{"without steps everything is on our node", false, []lease.Grant{small, named, small}, [][]string{{"n2"}, {"n2"}, nil}},
 		{"several nodes are whole", true, []lease.Grant{small, pair, small, pair}, [][]string{{"n2"}, {"n1", "n3"}, {"n2"}, nil}},
 		{"without steps our node is one of several", false, []lease.Grant{pair, large}, [][]string{{"n2", "n1"}, nil}},
 	} {
@@ -96,17 +96,17 @@ func TestWarned(t *testing.T) {
 		lead time.Duration
 		ok   bool
 	}{
-		{"in the middle it is the last word", 5 * time.Hour, 0, false},
+		{"in the middle it is final", 5 * time.Hour, 0, false},
 		{"before the end it is a warning", 3 * time.Minute, 30 * time.Second, true},
 		{"a late one", 70 * time.Second, 10 * time.Second, true},
 		{"with no time left for more than reports", 50 * time.Second, 0, true},
-		{"after the end it is the last word", -time.Second, 0, false},
+		{"after the end it is final", -time.Second, 0, false},
 	} {
 		if lead, ok := long.warned(long.end.Add(-tc.left), p.lead); lead != tc.lead || ok != tc.ok {
 			t.Errorf("%s: %s, %t", tc.name, lead, ok)
 		}
 	}
 	if _, ok := p.schedule(start, time.Time{}).warned(start, p.lead); ok {
-		t.Error("an end that is not known was announced")
+		t.Error("an unknown end was announced")
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// serveHTTP puts the fake behind a real listener and returns its URL.
+// serveHTTP puts the fake daemon behind a real listener and returns its URL.
 func serveHTTP(t testing.TB, d *runnertest.Daemon) string {
 	t.Helper()
 	mux := http.NewServeMux()

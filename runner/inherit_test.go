@@ -27,8 +27,8 @@ func statusFields(text string) map[string]string {
 	return fields
 }
 
-// TestWhatAJobInherits: a clean state, and of the runner only what a user has
-// chosen for it.
+// TestWhatAJobInherits: a job starts from a clean state, and inherits from the runner
+// only what a user has chosen for it.
 func TestWhatAJobInherits(t *testing.T) {
 	d := runnertest.New(job(`cat /proc/self/status; echo descriptors: /proc/self/fd/*; read -r line; echo "stdin:$?"; ps -o sid= -p $$ | grep -qw $$ && echo session:own`))
 	o := testOptions(t, d)
@@ -47,7 +47,7 @@ func TestWhatAJobInherits(t *testing.T) {
 		}
 	}
 	for _, path := range strings.Fields(it["descriptors"]) {
-		// The shell reads the directory by one more.
+		// The shell uses one more to read the directory.
 		name := filepath.Base(path)
 		if n, err := strconv.Atoi(name); err != nil || n > 3 && !isInherited(name) {
 			t.Errorf("descriptor %s is open", name)
@@ -62,8 +62,8 @@ func TestWhatAJobInherits(t *testing.T) {
 	}
 }
 
-// isInherited reports whether a descriptor of ours is one that we were started
-// with: those that we have opened are closed when another program begins.
+// isInherited reports whether a descriptor of this process was inherited: those that we
+// have opened are closed when another program starts.
 func isInherited(descriptor string) bool {
 	text, err := os.ReadFile("/proc/self/fdinfo/" + descriptor)
 	if err != nil {
@@ -86,7 +86,7 @@ func TestOrders(t *testing.T) {
 		want  workflow.JobStatus
 	}{
 		{lease.OrderDrain, workflow.Completed},
-		{lease.OrderStop, workflow.Ready}, // given back
+		{lease.OrderStop, workflow.Ready}, // returned
 	} {
 		t.Run(string(c.order), func(t *testing.T) {
 			dir := t.TempDir()

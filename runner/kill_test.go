@@ -17,7 +17,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// quick makes jobs be killed after a short lead.
+// quick has jobs killed after a short lead.
 func quick(d *runnertest.Daemon, leadSeconds int64) {
 	d.Welcome.ExecutionConfig = &workflow.ExecutionConfig{SigtermLeadSecs: &leadSeconds}
 }
@@ -148,7 +148,7 @@ func TestOrderCancel(t *testing.T) {
 	}
 }
 
-// One job is ended and reported, the other goes on.
+// One job is ended and reported, the other continues.
 func TestCancelOfOneJob(t *testing.T) {
 	dir := t.TempDir()
 	d := runnertest.New(job("trap 'exit 7' TERM; echo $$ > "+dir+"/pid; while :; do sleep 0.01; done"), job("until [ -e "+dir+"/go ]; do sleep 0.01; done"))
@@ -203,8 +203,8 @@ func TestRuntimeIsEnforcedOnlyOnRequest(t *testing.T) {
 		enforce            bool
 		want               time.Duration
 	}{
-		{"asked for", "small", true, time.Minute},
-		{"not asked for", "small", false, 0},
+		{"requested", "small", true, time.Minute},
+		{"not requested", "small", false, 0},
 		{"default requirement", workflow.DefaultRequirements, true, 0},
 	} {
 		p := newPolicy(nil, c.enforce)
@@ -215,7 +215,7 @@ func TestRuntimeIsEnforcedOnlyOnRequest(t *testing.T) {
 	}
 }
 
-// hog is a command that uses about 200 MB and stays.
+// hog is a command that uses about 200 MB and keeps running.
 const hog = `exec awk 'BEGIN { s = "x"; while (length(s) < 200000000) s = s s; while (1) system("sleep 1") }'`
 
 func TestMemoryLimit(t *testing.T) {

@@ -91,7 +91,7 @@ const inputEnding = ".json"
 // writeInput writes the input of an attempt to a file that only its user can read.
 func writeInput(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("make the folder of an input: %w", err)
+		return fmt.Errorf("create the folder of an input: %w", err)
 	}
 	if err := trustedfile.Write(path, append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write the input of an attempt: %w", err)

@@ -160,7 +160,7 @@ func (p *launchPause) onProbed(m probedMsg) {
 		if left == nil || a.grant.RuntimeSeconds <= *left {
 			return false
 		}
-		p.runner.log.Info("job given back: it does not fit the time left any more", "job_id", a.grant.JobID,
+		p.runner.log.Info("job returned: it no longer fits into the remaining time", "job_id", a.grant.JobID,
 			"reason", fmt.Sprintf("it needs %ds, %ds are left", a.grant.RuntimeSeconds, *left))
 		p.runner.queue.discard(a)
 		return true

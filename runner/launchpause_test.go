@@ -20,9 +20,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// stepper is an srun without processes: it asks the fake cluster to start a
-// step, as long as a real one takes, and the step then takes as long as its command
-// says.
+// stepper is an srun without processes: it has the fake cluster start a step, which takes
+// as long as a real one, and the step then runs as long as its command says.
 type stepper struct {
 	cluster *slurmtest.Cluster
 	mu      sync.Mutex
@@ -62,8 +61,8 @@ func (s *stepper) Start(c *process.Command, exited func(process.Exit)) (int, err
 	return 0, nil
 }
 
-// allocated is a runner of steps in an allocation of a fake cluster, under a
-// virtual clock.
+// allocated is a runner of steps in an allocation of a fake cluster, under a virtual
+// clock.
 type allocated struct {
 	cluster  *slurmtest.Cluster
 	executor *stepper
@@ -94,8 +93,8 @@ func inAllocation(t *testing.T, dir string, limit time.Duration, jobs ...runnert
 	return w
 }
 
-// TestStepsWaitForSlurm: while nobody answers srun, jobs wait with their leases,
-// ten minutes long, and then each runs once.
+// TestStepsWaitForSlurm: while srun gets no answer, jobs wait with their leases for ten
+// minutes, and then each runs once.
 func TestStepsWaitForSlurm(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -119,7 +118,7 @@ func TestStepsWaitForSlurm(t *testing.T) {
 			}
 		}
 		if len(w.executor.started) != 6 || s.Started != 6 || w.executor.refused != 2 {
-			t.Errorf("started %v, %d by the summary, %d refused", w.executor.started, s.Started, w.executor.refused)
+			t.Errorf("started %v, %d according to the summary, %d rejected", w.executor.started, s.Started, w.executor.refused)
 		}
 		if took := time.Since(began); took > 12*time.Minute {
 			t.Errorf("it took %s", took)
@@ -130,7 +129,7 @@ func TestStepsWaitForSlurm(t *testing.T) {
 			t.Errorf("paused: %v", paused)
 		}
 		if n := w.daemon.Job(3).NotStarted + w.daemon.Job(4).NotStarted; n != 2 {
-			t.Errorf("%d starts were taken back", n)
+			t.Errorf("%d starts were revoked", n)
 		}
 		for _, name := range logNames(t, dir) {
 			if strings.Contains(name, ".1") {
@@ -141,7 +140,7 @@ func TestStepsWaitForSlurm(t *testing.T) {
 	})
 }
 
-// TestStepsWaitUntilTheEnd: what was never started is given back when the
+// TestStepsWaitUntilTheEnd: jobs that were never started are returned when the
 // allocation's time is over.
 func TestStepsWaitUntilTheEnd(t *testing.T) {
 	t.Parallel()
@@ -161,8 +160,8 @@ func TestStepsWaitUntilTheEnd(t *testing.T) {
 	})
 }
 
-// TestStepsWaitForRoom: a controller that was restarted counts steps that have ended,
-// and finds no room for others. They wait.
+// TestStepsWaitForRoom: a controller that was restarted counts steps that have ended, and
+// finds no room for others. They wait.
 func TestStepsWaitForRoom(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -182,7 +181,7 @@ func TestStepsWaitForRoom(t *testing.T) {
 	})
 }
 
-// TestStepThatCannotStart: what Slurm goes on refusing is an attempt.
+// TestStepThatCannotStart: a step that Slurm keeps rejecting is an attempt.
 func TestStepThatCannotStart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -198,7 +197,7 @@ func TestStepThatCannotStart(t *testing.T) {
 	})
 }
 
-// TestErrorsOfSrunAreToldApart: a command that ends as srun does when it fails is
+// TestErrorsOfSrunAreToldApart: a command that ends in the same way as a failing srun is
 // an attempt, and so is one whose own srun fails.
 func TestErrorsOfSrunAreToldApart(t *testing.T) {
 	t.Parallel()

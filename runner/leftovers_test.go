@@ -17,8 +17,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// runnerProcess starts a runner in a process of its own: argv runs this test
-// binary.
+// runnerProcess starts a runner in a process of its own: argv runs this test binary.
 func runnerProcess(t testing.TB, url, dir string, argv ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -42,9 +41,9 @@ func (f *firstTurn) Turn(ctx context.Context, id int64, req *lease.TurnRequest) 
 	return f.Daemon.Turn(ctx, id, req)
 }
 
-// TestKilledAtAStart kills a runner just before it starts a job, and just after.
-// That it did is in writing, the next runner tells the daemon, and the output of
-// the next try is kept apart.
+// TestKilledAtAStart kills a runner just before it starts a job, and just after. The
+// start is on disk, the next runner reports it to the daemon, and the output of the next
+// attempt is kept apart.
 func TestKilledAtAStart(t *testing.T) {
 	for _, point := range []string{"runner.noted", "runner.started"} {
 		t.Run(point, func(t *testing.T) {
@@ -66,7 +65,7 @@ func TestKilledAtAStart(t *testing.T) {
 			}
 			left, err := ReadSpooled(dir, "", func(*spool.Header) bool { return true })
 			if err != nil || len(left) != 1 || len(left[0].Started) != 1 || left[0].Started[0].JobID != 1 || left[0].Started[0].StartedMS == 0 {
-				t.Fatalf("in writing is %+v, %v", left, err)
+				t.Fatalf("on disk is %+v, %v", left, err)
 			}
 
 			d.ForgetRunners()
@@ -96,8 +95,8 @@ func TestKilledAtAStart(t *testing.T) {
 	}
 }
 
-// TestKilledRunner kills a runner the hard way; the next one ends what it left
-// behind and delivers what it had not said.
+// TestKilledRunner kills a runner with SIGKILL; the next one ends what it left behind and
+// delivers what it had not reported.
 func TestKilledRunner(t *testing.T) {
 	t.Parallel()
 	scratch := t.TempDir()
@@ -134,13 +133,13 @@ func TestKilledRunner(t *testing.T) {
 	}
 	o := testOptions(t, d)
 	o.OutputDir = dir
-	// A turn that the dead runner has sent may be heard late, so a report that
-	// arrives says nothing about the next runner; its first turn does.
+	// A turn of the dead runner may arrive late, so a report that arrives does not prove
+	// that the next runner is running; its first turn does.
 	alive := make(chan bool, 1)
 	o.Client = &firstTurn{Daemon: d, hook: func() { alive <- pid.Alive() || daemon.Alive() }}
 	r := start(t, o)
 	if <-alive {
-		t.Error("leftovers live when jobs are asked for")
+		t.Error("leftovers live when jobs are requested")
 	}
 	runnertest.Eventually(t, "the report is delivered", func() bool { return len(d.Job(2).Attempts) == 1 })
 	if e := d.Job(2).Attempts[0].Evidence; e.ExitCode == nil || *e.ExitCode != 6 {
@@ -170,8 +169,8 @@ func TestLeftoversOfALivingRunnerAreLeftAlone(t *testing.T) {
 	r.wait(t)
 }
 
-// TestRunnersAreKilledOverAndOver: every job comes to its end, whatever happens
-// to those who run it, and nothing is left behind.
+// TestRunnersAreKilledOverAndOver: every job comes to its end, whatever happens to its
+// runners, and nothing is left behind.
 func TestRunnersAreKilledOverAndOver(t *testing.T) {
 	t.Parallel()
 	const n, kills = 120, 6

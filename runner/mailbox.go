@@ -2,8 +2,8 @@ package runner
 
 import "sync"
 
-// mailbox carries messages to the goroutine that owns the runner's state.
-// put never blocks, so that whoever reaps processes can go on.
+// mailbox carries messages to the goroutine that owns the runner's state. put never
+// blocks, so that the reaper can continue.
 type mailbox struct {
 	mu    sync.Mutex
 	items []any

@@ -27,15 +27,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// patience bounds the waiting for things that happen in milliseconds.
+// patience limits the wait for things that normally take milliseconds.
 const patience = runnertest.Patience
 
-// job makes a job of a command.
+// job returns a job with a command.
 func job(command string) runnertest.Job {
 	return runnertest.Job{Grant: lease.Grant{Command: command}}
 }
 
-// testOptions are options for a runner with two slots.
+// testOptions returns options for a runner with two slots.
 func testOptions(t testing.TB, d *runnertest.Daemon) Options {
 	t.Helper()
 	return Options{
@@ -65,7 +65,7 @@ func tryRun(t testing.TB, o Options) (Summary, error) {
 	return r.Run(ctx)
 }
 
-// started is a runner in the background.
+// background is a runner in the background.
 type background struct {
 	*Runner
 	summary Summary
@@ -112,7 +112,7 @@ func noViolations(t testing.TB, d *runnertest.Daemon) {
 	}
 }
 
-// logText reads an attempt's file.
+// logText returns the contents of an attempt's file.
 func logText(t testing.TB, dir string, jobID, attempt int64, ending string) string {
 	t.Helper()
 	data, err := os.ReadFile(output.LogPath(dir, 1, jobID, 1, attempt, ending))
@@ -122,7 +122,7 @@ func logText(t testing.TB, dir string, jobID, attempt int64, ending string) stri
 	return string(data)
 }
 
-// logNames lists the attempts' files.
+// logNames returns the names of the attempts' files.
 func logNames(t testing.TB, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(dir, output.StdioDir))
@@ -143,8 +143,8 @@ func contains(t testing.TB, what, text, part string) {
 	}
 }
 
-// runHelper is the runner in a process of its own; the daemon's URL and the
-// output directory are given by the test.
+// runHelper is the runner in a process of its own; the test passes the daemon's URL and
+// the output directory.
 func runHelper(arguments string) {
 	url, dir, _ := strings.Cut(arguments, " ")
 	c, err := client.New(client.Options{URL: url})

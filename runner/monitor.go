@@ -39,7 +39,7 @@ type monitor struct {
 	usage nodeUsage
 }
 
-// newMonitor returns a monitor, nil if the keeper measures all that is wanted.
+// newMonitor returns a monitor, nil if the keeper measures everything that is needed.
 func newMonitor(c *workflow.ResourceMonitorConfig, path string, log *slog.Logger) *monitor {
 	if c == nil {
 		return nil

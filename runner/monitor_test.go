@@ -42,7 +42,7 @@ func TestMonitorSumsUpTheNode(t *testing.T) {
 		ComputeNode: &workflow.NodeMonitorConfig{Enabled: true, Granularity: "time_series", CPU: true, Memory: true},
 	}, filepath.Join(t.TempDir(), "m.db"), testLog())
 	m.measureNode(time.Now())
-	m.usage.busy -= 500 // as if the first look had been earlier
+	m.usage.busy -= 500 // as if the first measurement had been earlier
 	m.usage.total -= 1000
 	m.measureNode(time.Now())
 	s := m.usage.summary()

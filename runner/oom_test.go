@@ -16,8 +16,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
 )
 
-// memoryGroup makes a memory cgroup with a limit; the test is skipped where
-// that is not allowed.
+// memoryGroup creates a memory cgroup with a limit; it skips the test where that is not
+// permitted.
 func memoryGroup(t *testing.T, limit int64) string {
 	t.Helper()
 	for _, parent := range oom.MemoryGroups() {
@@ -38,8 +38,7 @@ func memoryGroup(t *testing.T, limit int64) string {
 	return ""
 }
 
-// TestKernelKillsForMemory lets the kernel kill a job, and a child of a job that
-// hides it.
+// TestKernelKillsForMemory has the kernel kill a job, and a child of a job that hides it.
 func TestKernelKillsForMemory(t *testing.T) {
 	t.Parallel()
 	group := memoryGroup(t, 160<<20)
@@ -57,8 +56,8 @@ func TestKernelKillsForMemory(t *testing.T) {
 	}
 }
 
-// TestHiddenKillBesideAnotherJob: the kernel kills a child of one job while another
-// one is alive beside it. The shell of the first exits with 0.
+// TestHiddenKillBesideAnotherJob: the kernel kills a child of one job while another job
+// runs beside it. The shell of the first exits with 0.
 func TestHiddenKillBesideAnotherJob(t *testing.T) {
 	t.Parallel()
 	flag := filepath.Join(t.TempDir(), "over")

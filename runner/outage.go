@@ -131,7 +131,7 @@ func (t *turns) checkOutage(now time.Time) error {
 	if o.rejections >= maxRejections {
 		code = workflow.CodeConflict
 	}
-	e := workflow.Errorf(code, "the daemon did not take the last reports of the runner: %v", o.cause)
+	e := workflow.Errorf(code, "the daemon did not accept the last reports of the runner: %v", o.cause)
 	e.Err = o.cause
 	if n := len(t.outbox); n > 0 {
 		e.Hint = fmt.Sprintf("%d reports are kept in %s; the next run delivers them", n, t.runner.spool.dir)

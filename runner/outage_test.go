@@ -36,7 +36,7 @@ func TestGoesOnWhileTheDaemonIsAbsent(t *testing.T) {
 	}
 	r := start(t, o)
 	runnertest.ProcessIn(t, dir+"/pid")
-	runnertest.Eventually(t, "the short job is done", func() bool { return d.Job(2).Status == workflow.Completed })
+	runnertest.Eventually(t, "the short job has ended", func() bool { return d.Job(2).Status == workflow.Completed })
 	d.SetDown(true)
 	<-outage
 	if err := os.WriteFile(dir+"/go", nil, 0o600); err != nil {
@@ -90,7 +90,7 @@ func TestGivesUpAndLeavesTheSpool(t *testing.T) {
 	}
 }
 
-// mute is a daemon that goes away when the first report comes.
+// mute is a daemon that goes down when the first report arrives.
 type mute struct{ *runnertest.Daemon }
 
 func (m *mute) Turn(ctx context.Context, id int64, req *lease.TurnRequest) (*lease.TurnResponse, error) {
@@ -147,7 +147,7 @@ func TestRefusedRunnerEnds(t *testing.T) {
 	}
 }
 
-// stranger is a daemon that does not know the runner after it registered.
+// stranger is a daemon that does not know the runner after its registration.
 type stranger struct{ *runnertest.Daemon }
 
 func (s *stranger) Turn(ctx context.Context, _ int64, req *lease.TurnRequest) (*lease.TurnResponse, error) {

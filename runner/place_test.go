@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// node is a node with 8 CPUs and 16 GiB, nothing of which is confined.
+// node is an unconfined node with 8 CPUs and 16 GiB.
 var node = Probes{MaskCPUs: 8, OnlineCPUs: 8, NodeMemory: 16 << 30, GPUs: []string{"0", "1", "2", "3"}}
 
 func TestLocate(t *testing.T) {
@@ -34,13 +34,13 @@ func TestLocate(t *testing.T) {
 	}{
 		{"the whole memory of a node", job, node, false, place(func(*Place) {})},
 		{"--mem=0 is the whole memory too", with("SLURM_MEM_PER_NODE=0"), node, false, place(func(*Place) {})},
-		{"its requeued life, as a task", with("SLURM_CLUSTER_NAME=c", "SLURM_RESTART_COUNT=2", "SLURM_NODEID=3", "SLURM_TASK_PID=99", "SLURM_JOB_END_TIME=1000"), node, false,
+		{"its requeued restart, as a task", with("SLURM_CLUSTER_NAME=c", "SLURM_RESTART_COUNT=2", "SLURM_NODEID=3", "SLURM_TASK_PID=99", "SLURM_JOB_END_TIME=1000"), node, false,
 			place(func(p *Place) {
 				p.Cluster, p.RestartCount, p.NodeID, p.TaskPID, p.End = "c", 2, 3, 99, time.Unix(1000, 0)
 			})},
 		{"memory of a node", with("SLURM_MEM_PER_NODE=2000"), node, false, place(func(p *Place) { p.Resources.MemoryBytes = 2000 << 20 })},
-		{"memory of CPUs", with("SLURM_MEM_PER_CPU=500"), node, false, place(func(p *Place) { p.Resources.MemoryBytes = 2000 << 20 })},
-		{"memory of GPUs", with("SLURM_MEM_PER_GPU=500", "SLURM_JOB_GPUS=1,3"), node, false, place(func(p *Place) {
+		{"memory per CPU", with("SLURM_MEM_PER_CPU=500"), node, false, place(func(p *Place) { p.Resources.MemoryBytes = 2000 << 20 })},
+		{"memory per GPU", with("SLURM_MEM_PER_GPU=500", "SLURM_JOB_GPUS=1,3"), node, false, place(func(p *Place) {
 			p.Resources.MemoryBytes, p.Resources.GPUs, p.Resources.GPUDevices = 1000<<20, 2, []string{"1", "3"}
 		})},
 		{"the cgroup's limit, where the script has unset the variables", job, confined(func(p *Probes) { p.CgroupMemory = 1 << 30 }), false,
@@ -51,7 +51,7 @@ func TestLocate(t *testing.T) {
 		{"more CPUs configured than there are", job, confined(func(p *Probes) { p.MaskCPUs, p.OnlineCPUs = 2, 2 }), false, place(func(*Place) {})},
 		{"GPUs of a step", with("SLURM_STEP_GPUS=gpu:2", "SLURM_JOB_GPUS=1,2"), node, false,
 			place(func(p *Place) { p.Resources.GPUs, p.Resources.GPUDevices = 1, []string{"2"} })},
-		{"GPUs that are only counted", with("SLURM_GPUS_ON_NODE=2"), node, false,
+		{"GPUs with only a count", with("SLURM_GPUS_ON_NODE=2"), node, false,
 			place(func(p *Place) { p.Resources.GPUs, p.Resources.GPUDevices = 2, []string{"0", "1"} })},
 		{"GPUs that no tool finds", with("SLURM_GPUS_ON_NODE=2"), confined(func(p *Probes) { p.GPUs = nil }), false,
 			place(func(p *Place) { p.Resources.GPUs, p.Resources.GPUDevices = 2, []string{"0", "1"} })},

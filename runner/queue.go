@@ -7,8 +7,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// staleQueue is how long a granted job may wait for room before it is given back. The
-// jobs before it then run longer than expected.
+// staleQueue is how long a granted job may wait for room before it is returned. The jobs
+// before it then run longer than expected.
 const staleQueue = 2 * time.Second
 
 // queue holds the granted jobs that are to be started, in the order of their grants.
@@ -39,7 +39,7 @@ func (q *queue) accept(g lease.Grant, now time.Time) {
 	}
 }
 
-// discard gives back a job that was not started.
+// discard returns a job that was not started.
 func (q *queue) discard(a *attempt) {
 	a.phase = discarding
 	q.runner.turns.giveBack = append(q.runner.turns.giveBack, a.ref())
@@ -53,7 +53,7 @@ func (q *queue) giveBackAll() {
 }
 
 // startDue starts granted jobs in the order of their grants while there is room. It
-// gives back those that have waited too long.
+// returns those that have waited too long.
 func (q *queue) startDue(now time.Time) {
 	if len(q.waiting) == 0 || q.runner.pause.active() || now.After(q.runner.turns.leaseUntil) {
 		return // without a valid lease another runner may have the job
@@ -69,7 +69,7 @@ func (q *queue) startDue(now time.Time) {
 	}
 	q.waiting = q.waiting[n:]
 	if len(q.waiting) > 0 && now.Sub(q.waiting[0].granted) > staleQueue {
-		q.runner.log.Debug("giving back jobs that were taken ahead too early", "jobs", len(q.waiting))
+		q.runner.log.Debug("returning jobs that were taken ahead too early", "jobs", len(q.waiting))
 		q.giveBackAll()
 		q.runner.pace = pace{} // take no jobs ahead until short ones have been seen again
 	}

@@ -30,10 +30,10 @@ func (o *restorer) ensureOutputDir() {
 		return // another attempt was faster
 	}
 	err := o.recreate()
-	text := fmt.Sprintf("the output directory %s was removed, and is made again: what was written to it before %s is lost, also what running jobs write",
+	text := fmt.Sprintf("the output directory %s was removed and has been recreated: what was written to it before %s is lost, and so is what running jobs write",
 		o.runner.opts.OutputDir, time.Now().Format(time.TimeOnly))
 	if err != nil {
-		text = fmt.Sprintf("the output directory %s was removed, and cannot be made again: %v", o.runner.opts.OutputDir, err)
+		text = fmt.Sprintf("the output directory %s was removed and cannot be recreated: %v", o.runner.opts.OutputDir, err)
 	}
 	if err == nil || text != o.failed {
 		o.runner.box.put(outputLostMsg{text})

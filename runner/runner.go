@@ -29,12 +29,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// Turner is how a runner reaches the daemon; a client.Runners is one.
+// Turner connects a runner with the daemon; a client.Runners is one.
 type Turner interface {
 	Register(ctx context.Context, workflowID int64, req *lease.RegisterRequest) (*lease.RegisterResponse, error)
 	Turn(ctx context.Context, runnerID int64, req *lease.TurnRequest) (*lease.TurnResponse, error)
 	Leave(ctx context.Context, runnerID int64, req *lease.LeaveRequest) (*lease.LeaveResponse, error)
-	// FailedWorkflow returns what the jobs of a compensation are told of the run.
+	// FailedWorkflow returns what the jobs of a compensation are told about the run.
 	FailedWorkflow(ctx context.Context, workflowID int64) (*stage.FailedWorkflow, error)
 }
 

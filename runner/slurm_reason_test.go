@@ -15,8 +15,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// TestExplainByJob: of what Slurm calls a timeout, one that came early was none;
-// and an earlier life says nothing of this one.
+// TestExplainByJob: a timeout according to Slurm that came too early is not one, and an
+// earlier restart does not explain this one.
 func TestExplainByJob(t *testing.T) {
 	began := time.Unix(1_000_000, 0)
 	life := func(state slurm.State, start, end time.Duration) slurm.Record {
@@ -48,8 +48,7 @@ func TestExplainByJob(t *testing.T) {
 	}
 }
 
-// TestPauseWithoutAccounting: where nobody keeps accounts they are not asked for
-// each second.
+// TestPauseWithoutAccounting: without accounting, sacct is not called each second.
 func TestPauseWithoutAccounting(t *testing.T) {
 	r := (&Runner{began: time.Now()}).linkParts()
 	for _, want := range []time.Duration{2, 4, 8, 15, 15} {
@@ -57,18 +56,18 @@ func TestPauseWithoutAccounting(t *testing.T) {
 		r.log = slog.New(slog.DiscardHandler)
 		r.slurmReasons.onAnswer(slurmReasonsMsg{err: errors.New("accounting storage is disabled"), unaccounted: true})
 		if got := r.slurmReasons.pollAt.Sub(before).Truncate(time.Second); got != want*time.Second {
-			t.Errorf("asked again after %s, want %s", got, want*time.Second)
+			t.Errorf("polled again after %s, want %s", got, want*time.Second)
 		}
 	}
 	r.slurmReasons.onAnswer(slurmReasonsMsg{})
 	if got := time.Until(r.slurmReasons.pollAt); got > recordPause {
-		t.Errorf("it answers: asked again after %s", got)
+		t.Errorf("it answers: polled again after %s", got)
 	}
 }
 
-// TestHastened: steps that Slurm tells to end, since it has moved the end of
-// their allocation forward, are preempted, and what comes after them, too.
-func TestHastened(t *testing.T) {
+// TestEndMovedForward: steps that Slurm tells to end because it has moved the end of their
+// allocation forward are preempted, and so are later ones.
+func TestEndMovedForward(t *testing.T) {
 	began := time.Now()
 	before, after := began.Add(time.Hour), began.Add(10*time.Minute)
 	r := (&Runner{began: began, opts: Options{WorkflowID: 1}, about: &lease.RegisterResponse{}, work: work{attempts: map[lease.LeaseRef]*attempt{}}}).linkParts()
@@ -77,13 +76,13 @@ func TestHastened(t *testing.T) {
 	report := func(e workflow.Evidence) *lease.Report { return &lease.Report{LeaseRef: step.ref(), Evidence: e} }
 	r.steps = &steps.Mode{}
 	if told := report(workflow.Evidence{Signal: 15}); !r.slurmReasons.holdReport(step, told) || !r.slurmReasons.queueWanted {
-		t.Fatal("nobody wonders who ended a step")
+		t.Fatal("no reason is sought for the end of a step")
 	}
 	r.slurmReasons.onAnswer(slurmReasonsMsg{queued: []slurm.Job{{State: slurm.Running, Start: began, End: after, TimeLimit: time.Hour}}})
 	if n := len(r.turns.outbox); n != 1 || r.turns.outbox[0].Evidence.Slurm.JobState != "PREEMPTED" {
 		t.Fatalf("%d reports: %+v", n, r.turns.outbox)
 	}
-	r.turns.updateState(&lease.TurnResponse{EndTime: before.Format(time.RFC3339)}) // the daemon has not looked yet
+	r.turns.updateState(&lease.TurnResponse{EndTime: before.Format(time.RFC3339)}) // the daemon has not polled yet
 	if !r.schedule.end.Equal(after) {
 		t.Errorf("the end is %s, want %s", r.schedule.end, after)
 	}
@@ -96,8 +95,8 @@ func TestHastened(t *testing.T) {
 	}
 }
 
-// TestSlurmIsFaster: steps that end at the moment in which Slurm tells the runner
-// to leave, or just before, have not failed by themselves.
+// TestSlurmIsFaster: steps that end at the moment at which Slurm tells the runner to
+// leave, or just before, have not failed by themselves.
 func TestSlurmIsFaster(t *testing.T) {
 	began := time.Now()
 	r := (&Runner{began: began, opts: Options{WorkflowID: 1, KillWait: 30 * time.Second, Steps: &steps.Starter{}}, about: &lease.RegisterResponse{},
@@ -112,7 +111,7 @@ func TestSlurmIsFaster(t *testing.T) {
 	}
 	r.leaving.stopForSlurm(began)
 	if !r.slurmReasons.holdReport(step, report()) {
-		t.Fatal("a step that was ended meanwhile is reported at once")
+		t.Fatal("a step that was ended in the meantime is reported at once")
 	}
 	for i, held := range r.slurmReasons.waiting {
 		if e := held.report.Evidence; e.KilledBy != workflow.KilledByDrain || e.TimeLeftSeconds == 0 {
@@ -121,7 +120,7 @@ func TestSlurmIsFaster(t *testing.T) {
 	}
 	r.slurmReasons.onAnswer(slurmReasonsMsg{queued: []slurm.Job{{State: slurm.Completing}}})
 	if n := len(r.turns.outbox); n != 0 {
-		t.Fatalf("%d reports before Slurm has said why: %+v", n, r.turns.outbox)
+		t.Fatalf("%d reports before Slurm has given the reason: %+v", n, r.turns.outbox)
 	}
 	r.slurmReasons.onAnswer(slurmReasonsMsg{records: []slurm.Record{{State: slurm.Preempted, End: began.Add(time.Second)}}})
 	if n := len(r.turns.outbox); n != 2 || r.turns.outbox[0].Evidence.Slurm.JobState != "PREEMPTED" {
@@ -129,7 +128,7 @@ func TestSlurmIsFaster(t *testing.T) {
 	}
 }
 
-// accounting is a Slurm that knows the states of job 77; without any it has no
+// accounting is a Slurm that knows the states of job 77; without states it does not
 // answer.
 type accounting struct{ states []string }
 
@@ -151,8 +150,8 @@ func (a accounting) Run(_ context.Context, cmd slurm.Command) (slurm.Output, err
 	return slurm.Output{Stdout: []byte(out)}, nil
 }
 
-// TestSlurmSaysWhy has Slurm end a runner: what it knows of the reason goes with
-// the reports, and without an answer they leave in time all the same.
+// TestSlurmSaysWhy has Slurm end a runner: the reason that it knows is part of the
+// reports, and without an answer they are sent in time nevertheless.
 func TestSlurmSaysWhy(t *testing.T) {
 	for name, tc := range map[string]struct {
 		slurm accounting
@@ -189,8 +188,8 @@ func TestSlurmSaysWhy(t *testing.T) {
 	}
 }
 
-// TestNobodyToAsk has Slurm end a runner that knows of no Slurm to ask, as one
-// started by hand may be.
+// TestNobodyToAsk has Slurm end a runner that knows of no Slurm, such as one started by
+// hand.
 func TestNobodyToAsk(t *testing.T) {
 	dir := t.TempDir()
 	d := runnertest.New(job("echo $$ > " + dir + "/pid; exec sleep 60"))

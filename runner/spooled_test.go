@@ -54,8 +54,8 @@ func TestReadSpooled(t *testing.T) {
 	}
 }
 
-// TestSpooledByALiveWriter: what a live runner has written is read, and its file
-// stays, as it goes on writing there.
+// TestSpooledByALiveWriter: the spool of a live runner is read, and its file stays, since
+// the runner still writes to it.
 func TestSpooledByALiveWriter(t *testing.T) {
 	dir := t.TempDir()
 	place := filepath.Join(dir, output.SpoolDir)

@@ -93,7 +93,7 @@ func TestBinaryOutput(t *testing.T) {
 func TestUnwritableOutput(t *testing.T) {
 	d := runnertest.New(job("true"), runnertest.Job{Grant: job("true").Grant, After: []int64{1}})
 	o := testOptions(t, d)
-	// A directory in the place of the file cannot be written to, not even by root.
+	// A directory in the place of the file cannot be written to, even by root.
 	if err := os.MkdirAll(output.LogPath(o.OutputDir, 1, 1, 1, 1, ".o"), 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestUnwritableOutput(t *testing.T) {
 		t.Errorf("evidence %+v", e)
 	}
 	if d.Job(2).Status != workflow.Completed {
-		t.Error("the runner did not go on")
+		t.Error("the runner did not continue")
 	}
 }
 

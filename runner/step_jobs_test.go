@@ -16,8 +16,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// fakeSrun is a program that notes its arguments and runs the command among
-// them.
+// fakeSrun returns a program that records its arguments and runs the command among them.
 func fakeSrun(t *testing.T) (path, notes string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -29,7 +28,7 @@ func fakeSrun(t *testing.T) (path, notes string) {
 	return path, notes
 }
 
-// ledger takes what steps have used.
+// ledger records what steps have used.
 type ledger struct {
 	mu    sync.Mutex
 	steps []api.SlurmStats
@@ -42,7 +41,7 @@ func (l *ledger) AccountSteps(_ context.Context, _ int64, accounts *api.StepAcco
 	return nil
 }
 
-// stepRecords is an accounting database that knows the steps of two jobs.
+// stepRecords is an accounting database with the steps of two jobs.
 type stepRecords struct{}
 
 func (stepRecords) Run(_ context.Context, cmd slurm.Command) (slurm.Output, error) {
@@ -66,8 +65,8 @@ func (stepRecords) Run(_ context.Context, cmd slurm.Command) (slurm.Output, erro
 	return slurm.Output{Stdout: []byte(strings.Join(lines, "\n") + "\n")}, nil
 }
 
-// TestStepsAreExplained runs jobs as steps: what Slurm says of a failed one goes
-// with its report, what a good one has used follows.
+// TestStepsAreExplained runs jobs as steps: what Slurm says about a failed one is in its
+// report, and what a successful one has used is sent later.
 func TestStepsAreExplained(t *testing.T) {
 	t.Parallel()
 	srun, notes := fakeSrun(t)
@@ -79,7 +78,7 @@ func TestStepsAreExplained(t *testing.T) {
 	o.Steps = &steps.Starter{Job: slurm.JobID{Number: 77}, Srun: srun, Slurm: slurm.New(slurm.Options{Executor: stepRecords{}})}
 	run(t, o)
 	if e := d.Job(1).Attempts[0].Evidence; e.ExitCode == nil || *e.ExitCode != 0 || e.Slurm != nil {
-		t.Errorf("the good one: %+v", e)
+		t.Errorf("the successful one: %+v", e)
 	}
 	if e := d.Job(2).Attempts[0].Evidence; e.ExitCode != nil || e.Slurm == nil || e.Slurm.StepState != "OUT_OF_MEMORY" {
 		t.Errorf("the failed one: %+v", e)

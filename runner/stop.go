@@ -19,12 +19,12 @@ const (
 	// StopDrain takes no new jobs, waits for running ones, and leaves.
 	StopDrain StopKind = iota + 1
 	// StopCancel signals the jobs, kills what is left after the lead time, reports,
-	// gives back the rest, and leaves. Other runners may take the jobs.
+	// returns the rest, and leaves. Other runners may take the jobs.
 	StopCancel
 	// StopKill is StopCancel without the lead time.
 	StopKill
 	// StopSlurm is StopCancel for a signal from Slurm, which may kill what is left after
-	// KillWait, unless the known end is near.
+	// KillWait, unless the known end is close.
 	StopSlurm
 )
 

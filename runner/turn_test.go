@@ -17,8 +17,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// sleeper is an executor without processes: a command is how long it takes. One
-// of 2s counts as two.
+// sleeper is an executor without processes: a command says how long it takes. A command
+// of 2s counts twice.
 type sleeper struct {
 	mu      sync.Mutex
 	started []string
@@ -107,7 +107,7 @@ func TestIdleRunnerLeaves(t *testing.T) {
 	})
 }
 
-// What holds the claims ends by itself: a person's runner waits for that, one in an
+// The hold of the claims ends by itself: a user's runner waits for that, one in an
 // allocation no longer than for other work.
 func TestRunnerWaitsForTheEndOfAHold(t *testing.T) {
 	for nodeType, want := range map[string]string{"local": "the workflow is complete", "slurm": "no work for 1m30s"} {
@@ -144,7 +144,7 @@ func TestNobodyWaitsForADecision(t *testing.T) {
 		d := runnertest.New(job("1s"))
 		d.AllHeld = true
 		d.Welcome.WaitForNewJobs = 90
-		time.AfterFunc(time.Hour, func() { d.Void(1) }) // it fails: nothing is open
+		time.AfterFunc(time.Hour, func() { d.Void(1) }) // it fails: no job is open
 		return d
 	}
 	bubble(t, held, nil, func(s Summary, err error, _ *runnertest.Daemon, _ *sleeper) {
@@ -166,7 +166,7 @@ func TestPersistentRunnerWaits(t *testing.T) {
 		big.CPUs = 99
 		d := runnertest.New(big)
 		d.Welcome.WaitForNewJobs = 90
-		time.AfterFunc(time.Hour, func() { d.Void(1) }) // it fails: nothing is open
+		time.AfterFunc(time.Hour, func() { d.Void(1) }) // it fails: no job is open
 		return d
 	}
 	persistent := func(o *Options) { o.Persistent = true }
@@ -190,8 +190,8 @@ func TestIgnoreCompletion(t *testing.T) {
 	})
 }
 
-// TestLongJobIsKeptAlive looks at how often a runner with nothing to say is
-// heard: often enough for its lease, rarely enough for the daemon.
+// TestLongJobIsKeptAlive checks how often a runner without news sends a turn: often
+// enough for its lease, rarely enough for the daemon.
 func TestLongJobIsKeptAlive(t *testing.T) {
 	bubble(t, jobsOf("10m"), nil, func(s Summary, err error, d *runnertest.Daemon, _ *sleeper) {
 		if err != nil || !s.Complete {
@@ -228,7 +228,7 @@ func TestNewWorkReachesAWaitingRunner(t *testing.T) {
 	})
 }
 
-// TestDaemonThatDoesNotWait is asked less and less often.
+// TestDaemonThatDoesNotWait: such a daemon is polled less and less often.
 func TestDaemonThatDoesNotWait(t *testing.T) {
 	impatient := func() *runnertest.Daemon {
 		d := runnertest.New(job("10m"))
@@ -250,7 +250,7 @@ func TestGivesUpAfterTheOutage(t *testing.T) {
 		return d
 	}
 	bubble(t, gone, nil, func(s Summary, err error, _ *runnertest.Daemon, _ *sleeper) {
-		// The longer job is waited for, although the patience is over before.
+		// The runner waits for the longer job although its patience is over before that.
 		if workflow.CodeOf(err) != workflow.CodeUnavailable || s.Duration < time.Hour || s.Duration > time.Hour+time.Minute {
 			t.Errorf("%+v, %v", s, err)
 		}
@@ -260,8 +260,8 @@ func TestGivesUpAfterTheOutage(t *testing.T) {
 	})
 }
 
-// TestNothingIsStartedWithoutALease: after the lease is over somebody else may
-// have the job.
+// TestNothingIsStartedWithoutALease: after the end of the lease another runner may have
+// the job.
 func TestNothingIsStartedWithoutALease(t *testing.T) {
 	gone := func() *runnertest.Daemon {
 		commands := []string{"10ms", "10ms", "10ms", "10ms", "10ms", "2m", "2m", "1m", "1m"}
@@ -292,7 +292,7 @@ func TestNothingIsStartedWithoutALease(t *testing.T) {
 	})
 }
 
-// TestJobsTakenTooEarlyAreGivenBack: after short jobs come long ones.
+// TestJobsTakenTooEarlyAreGivenBack: long jobs follow short ones.
 func TestJobsTakenTooEarlyAreGivenBack(t *testing.T) {
 	commands := []string{}
 	for range 20 {
@@ -314,7 +314,7 @@ func TestJobsTakenTooEarlyAreGivenBack(t *testing.T) {
 			t.Errorf("%+v, %v", s, err)
 		}
 		if granted <= 30 || granted > 60 {
-			t.Errorf("%d grants: none, or the same ones over and over, were given back", granted)
+			t.Errorf("%d grants: none, or the same ones again and again, were returned", granted)
 		}
 		if e.most > 2 {
 			t.Errorf("%d jobs at a time", e.most)
@@ -322,7 +322,7 @@ func TestJobsTakenTooEarlyAreGivenBack(t *testing.T) {
 	})
 }
 
-// TestRunnerTakenForDead registers again and goes on.
+// TestRunnerTakenForDead registers again and continues.
 func TestRunnerTakenForDead(t *testing.T) {
 	forgetful := func() *runnertest.Daemon {
 		d := runnertest.New(job("1m"), job("1s"))
@@ -340,7 +340,7 @@ func TestRunnerTakenForDead(t *testing.T) {
 	})
 }
 
-// TestJobsThatDoNotEnd are not waited for without end once they were killed.
+// TestJobsThatDoNotEnd: the runner does not wait forever for jobs that it has killed.
 func TestJobsThatDoNotEnd(t *testing.T) {
 	stop := func(o *Options) { o.TimeLimit = time.Minute }
 	bubble(t, jobsOf("1000h"), stop, func(s Summary, err error, d *runnertest.Daemon, _ *sleeper) {
@@ -373,15 +373,15 @@ func TestMaxParallelJobs(t *testing.T) {
 	})
 }
 
-// asked notes the turns that ask for work, until a report is made.
-type asked struct {
+// workRequests records the turns that request work, until a report is sent.
+type workRequests struct {
 	*runnertest.Daemon
 	mu      sync.Mutex
 	reports int
 	turns   int
 }
 
-func (a *asked) Turn(ctx context.Context, id int64, req *lease.TurnRequest) (*lease.TurnResponse, error) {
+func (a *workRequests) Turn(ctx context.Context, id int64, req *lease.TurnRequest) (*lease.TurnResponse, error) {
 	a.mu.Lock()
 	if a.reports += len(req.Reports); a.reports == 0 && req.Free.Slots > 0 {
 		a.turns++
@@ -390,17 +390,17 @@ func (a *asked) Turn(ctx context.Context, id int64, req *lease.TurnRequest) (*le
 	return a.Daemon.Turn(ctx, id, req)
 }
 
-// TestEndsAreToldBeforeMoreIsAskedFor: by how a job has ended the daemon may decide
-// that no other is claimed.
+// TestEndsAreToldBeforeMoreIsAskedFor: the end of a job may have the daemon hold the next
+// claims.
 func TestEndsAreToldBeforeMoreIsAskedFor(t *testing.T) {
-	a := &asked{}
+	a := &workRequests{}
 	one := func(o *Options) {
 		a.Daemon = o.Client.(*runnertest.Daemon)
 		o.MaxParallelJobs, o.Client = 1, a
 	}
 	bubble(t, jobsOf("1s", "1s"), one, func(s Summary, err error, _ *runnertest.Daemon, _ *sleeper) {
 		if err != nil || s.ByStatus[workflow.Completed] != 2 || a.turns != 1 {
-			t.Errorf("%d turns asked for work before the first report; %+v, %v", a.turns, s, err)
+			t.Errorf("%d turns requested work before the first report; %+v, %v", a.turns, s, err)
 		}
 	})
 }
@@ -425,7 +425,7 @@ func TestResourcesAreRespected(t *testing.T) {
 	})
 }
 
-// flaky fails calls before or after they take effect.
+// flaky has calls fail before or after they take effect.
 type flaky struct {
 	*runnertest.Daemon
 	mu    sync.Mutex
@@ -456,7 +456,7 @@ func (f *flaky) Turn(ctx context.Context, id int64, req *lease.TurnRequest) (*le
 	return f.Daemon.Turn(ctx, id, req)
 }
 
-// TestEveryJobRunsOnce whatever calls and answers get lost.
+// TestEveryJobRunsOnce, whatever calls and answers get lost.
 func TestEveryJobRunsOnce(t *testing.T) {
 	root := t.TempDir()
 	round := 0

@@ -80,7 +80,7 @@ func Start(o Options) (*Gateway, error) {
 		if err := g.makeToken(); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
-		o.Log.Warn("the kernel does not report which user calls, as in some sandboxes: jobs need a token to call the API",
+		o.Log.Warn("the kernel does not report the calling user, as in some sandboxes: jobs need a token to call the API",
 			"token_file", g.TokenFile(), "error", err)
 	}
 	g.url = "http://" + l.Addr().String() + api.BasePath
@@ -168,7 +168,7 @@ func (g *Gateway) handler() http.Handler {
 		case !g.authorized(r):
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			writeError(w, http.StatusUnauthorized, workflow.Errorf(workflow.CodeForbidden, "the token is missing or wrong").
-				WithHint("send the header Authorization: Bearer with what is in the file $TORC_TOKEN_FILE"))
+				WithHint("send the header Authorization: Bearer with the contents of the file $TORC_TOKEN_FILE"))
 		case r.Host != strings.TrimPrefix(strings.TrimSuffix(g.url, api.BasePath), "http://") && r.Host != "localhost:"+strconv.Itoa(g.Port()):
 			writeError(w, http.StatusForbidden, workflow.Errorf(workflow.CodeForbidden, "%q is not the address of this gateway", r.Host).
 				WithHint("use $TORC_API_URL as it is"))

@@ -25,10 +25,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-const stranger = 65534 // a user who is not the one that runs the tests
+const stranger = 65534 // a user other than the one who runs the tests
 
-// TestMain lets a test start this program again as another user, who asks for an
-// address and prints what comes back.
+// TestMain lets a test start this program again as another user, who requests an address
+// and prints the answer.
 func TestMain(m *testing.M) {
 	if address := os.Getenv("GATEWAY_TEST_ADDRESS"); address != "" {
 		ask(address)
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 func ask(address string) {
 	c, err := net.DialTimeout("tcp", address, 10*time.Second)
 	if err == nil {
-		_ = c.SetDeadline(time.Now().Add(10 * time.Second)) // of a connection it works
+		_ = c.SetDeadline(time.Now().Add(10 * time.Second)) // of a working connection
 		fmt.Fprintf(c, "GET %s/ping HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", api.BasePath, address)
 		var answer []byte
 		answer, err = io.ReadAll(c)
@@ -49,7 +49,7 @@ func ask(address string) {
 	fmt.Println(err) //nolint:forbidigo // what this program says to the test that started it
 }
 
-// daemon is a server that remembers what it was asked.
+// daemon is a server that records its requests.
 type daemon struct {
 	*httptest.Server
 	mu       sync.Mutex      // guards requests
@@ -75,7 +75,7 @@ func newDaemon(t *testing.T) *daemon {
 	return d
 }
 
-// seen are the requests so far.
+// seen returns the requests so far.
 func (d *daemon) seen() []*http.Request {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -102,7 +102,7 @@ func (d *daemon) open(t *testing.T, change func(*Options)) *Gateway {
 	return g
 }
 
-// send makes a request as a job does.
+// send sends a request as a job does.
 func send(t *testing.T, method, url, body string, header http.Header) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -140,7 +140,7 @@ func want(t *testing.T, resp *http.Response, text string, status int, words ...s
 	}
 }
 
-// A job needs no credentials, and nothing that it sends widens what it may do.
+// A job needs no credentials, and nothing that it sends extends its rights.
 func TestGatewayForwards(t *testing.T) {
 	d := newDaemon(t)
 	g := d.open(t, nil)
@@ -151,17 +151,17 @@ func TestGatewayForwards(t *testing.T) {
 	resp, text := send(t, "POST", g.URL()+"/jobs/3/spawn_jobs?x=%2F", `{"jobs":[]}`, header)
 	want(t, resp, text, http.StatusOK, "fine")
 	if len(d.seen()) != 1 {
-		t.Fatalf("%d requests came", len(d.seen()))
+		t.Fatalf("%d requests arrived", len(d.seen()))
 	}
 	r := d.seen()[0]
 	user, password, _ := r.BasicAuth()
 	if r.URL.String() != api.BasePath+"/jobs/3/spawn_jobs?x=%2F" || r.Method != http.MethodPost || r.Pattern != `{"jobs":[]}` ||
 		user != "me" || password != "hidden" || r.Header.Get("Cookie") != "" || r.Header.Get("Upgrade") != "" || len(r.Header["Authorization"]) != 1 ||
 		r.Header.Get("User-Agent") != "curl" || r.Header.Get("X-Span-Id") != "s1" || r.Host != strings.TrimPrefix(d.URL, "http://") {
-		t.Errorf("%s %s of %s %v with %s came to the daemon", r.Method, r.URL, r.Host, r.Header, r.Pattern)
+		t.Errorf("%s %s of %s %v with %s arrived at the daemon", r.Method, r.URL, r.Host, r.Header, r.Pattern)
 	}
 	if got := r.Header[api.JobHeader]; len(got) != 1 || got[0] != "7" {
-		t.Errorf("the request came on behalf of jobs of %q", got)
+		t.Errorf("the request arrived on behalf of jobs of %q", got)
 	}
 }
 
@@ -197,7 +197,7 @@ func TestGatewayStreams(t *testing.T) {
 	}
 }
 
-// Another user gets nothing, and nothing of theirs comes to the daemon.
+// Another user gets nothing, and none of their requests reach the daemon.
 func TestGatewayOfAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root to start a process of another user")
@@ -228,8 +228,8 @@ func TestGatewayOfAnotherUser(t *testing.T) {
 	}
 }
 
-// Where the kernel does not tell who calls, jobs show a token that only their user
-// can read.
+// If the kernel does not name the caller, jobs present a token that only their user can
+// read.
 func TestGatewayWithoutKernel(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	d := newDaemon(t)
@@ -251,7 +251,7 @@ func TestGatewayWithoutKernel(t *testing.T) {
 	resp, text = send(t, "GET", g.URL()+"/ping", "", http.Header{"Authorization": {"Bearer " + strings.TrimSpace(string(token))}})
 	want(t, resp, text, http.StatusOK)
 	if user, _, _ := d.seen()[0].BasicAuth(); user != "me" {
-		t.Error("the token of jobs came to the daemon")
+		t.Error("the token of jobs arrived at the daemon")
 	}
 	g.Close()
 	if _, err := os.Stat(g.TokenFile()); !os.IsNotExist(err) {
@@ -265,7 +265,7 @@ func TestGatewayWithKernelHasNoToken(t *testing.T) {
 	}
 }
 
-// A job learns that the daemon is away, and can ask again.
+// A job is told that the daemon is down, and can try again.
 func TestGatewayWithoutDaemon(t *testing.T) {
 	d := newDaemon(t)
 	g := d.open(t, nil)
@@ -278,8 +278,8 @@ func TestGatewayWithoutDaemon(t *testing.T) {
 	}
 }
 
-// What would have a job look for credentials, or repeat for minutes what is final,
-// is told in other words.
+// An answer that would have a job look for credentials, or repeat a final error for
+// minutes, is replaced.
 func TestGatewayWhoseRunnerIsNotLetIn(t *testing.T) {
 	d := newDaemon(t)
 	d.answer = func(w http.ResponseWriter, _ *http.Request) {
@@ -301,7 +301,7 @@ func TestGatewayWhoseRunnerIsNotLetIn(t *testing.T) {
 	want(t, resp, text, http.StatusForbidden, "the secret is gone")
 }
 
-// Only the API is there, under the address that jobs are told.
+// The gateway serves only the API, under the address that jobs are given.
 func TestGatewayIsForTheAPI(t *testing.T) {
 	d := newDaemon(t)
 	g := d.open(t, nil)
@@ -319,7 +319,7 @@ func TestGatewayIsForTheAPI(t *testing.T) {
 	want(t, resp, text, http.StatusOK)
 }
 
-// A port that was asked for is taken if it is free, and another one otherwise.
+// The requested port is used if it is free, and another one otherwise.
 func TestGatewayPort(t *testing.T) {
 	d := newDaemon(t)
 	first := d.open(t, nil)
@@ -333,7 +333,7 @@ func TestGatewayPort(t *testing.T) {
 	}
 }
 
-// A place is free again when a connection has ended, whoever ended it.
+// A slot is free again when a connection has ended, whoever ended it.
 func TestConnectionsAreLimited(t *testing.T) {
 	inner, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -366,7 +366,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 		t.Fatalf("accepted beyond the limit: %v", err)
 	default:
 	}
-	_ = first.Close() // twice counts once
+	_ = first.Close() // closing twice counts once
 	_ = first.Close()
 	if err := <-accepted; err != nil {
 		t.Error(err)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// on returns the gateways of nodes whose process is a script, with the node and the
-// port as its arguments.
+// on returns the gateways of nodes whose process is a script with the node and the port
+// as its arguments.
 func on(t *testing.T, script string) *Nodes {
 	t.Helper()
 	n := NewNodes(func(node string, port int) *exec.Cmd {
@@ -42,8 +42,8 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// A gateway that ends is started again where it was, since jobs know its port;
-// meanwhile jobs start without waiting.
+// A gateway that ends is restarted on the same port, since jobs know it; in the meantime
+// jobs start without waiting.
 func TestNodesStartAgain(t *testing.T) {
 	t.Chdir(t.TempDir())
 	n := on(t, `if mkdir first 2>/dev/null; then echo "torc-gateway http://127.0.0.1:7/first"; exit 3; fi; echo "torc-gateway http://127.0.0.1:$2/again"; exec cat`)
@@ -58,7 +58,7 @@ func TestNodesStartAgain(t *testing.T) {
 	}
 }
 
-// Where none can be started, jobs start without the API.
+// If none can be started, jobs start without the API.
 func TestNodesThatCannotStart(t *testing.T) {
 	n := on(t, `echo "srun: error: unrecognized option '--overlap'" >&2; exit 1`)
 	began := time.Now()

@@ -26,7 +26,7 @@ type How uint8
 const (
 	Unknown         How = iota // it has ended
 	Killed                     // by a SIGKILL that we did not send
-	ReportedByShell            // exit code 137 of a shell says so of its child
+	ReportedByShell            // exit code 137 of a shell reports it for its child
 )
 
 // End is the end of a process.

@@ -12,7 +12,7 @@ import (
 
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// at is a time in milliseconds.
+// at returns a time in milliseconds.
 func at(ms int64) time.Time { return epoch.Add(time.Duration(ms) * time.Millisecond) }
 
 func TestAttribute(t *testing.T) {
@@ -30,11 +30,11 @@ func TestAttribute(t *testing.T) {
 		a, b    Share
 	}{
 		{name: "no growth, no victim", ends: []End{end(a, 150, Killed, 9)}},
-		{name: "the one that was killed", growths: one, ends: []End{end(a, 200, Killed, 9)},
+		{name: "the killed one", growths: one, ends: []End{end(a, 200, Killed, 9)},
 			a: Share{Kills: 1, Seen: true, Process: "A at 200"}, b: Share{Others: []string{"A"}}},
 		{name: "it ended before the last reading without the kill", growths: one, ends: []End{end(a, 100, Killed, 9)}, in: Cgroup{Foreign: true},
 			a: Share{Doubt: 1, Others: []string{"B"}}, b: Share{Doubt: 1, Others: []string{"A"}}},
-		{name: "it needs time to give its memory back", growths: one, ends: []End{end(a, 4000, Killed, 9)},
+		{name: "it needs time to free its memory", growths: one, ends: []End{end(a, 4000, Killed, 9)},
 			a: Share{Kills: 1, Seen: true, Process: "A at 4000"}, b: Share{Others: []string{"A"}}},
 		{name: "much later it is another signal", growths: one, ends: []End{end(a, 9000, Killed, 9)},
 			a: Share{Doubt: 1, Others: []string{"B"}}, b: Share{Doubt: 1, Likely: true, Others: []string{"A"}}},
@@ -48,21 +48,21 @@ func TestAttribute(t *testing.T) {
 			a: Share{Doubt: 1, Others: []string{"B"}}, b: Share{Doubt: 1, Likely: true, Others: []string{"A"}}},
 		{name: "of one job several end by SIGKILL", growths: one, ends: []End{end(a, 150, Killed, 9), end(a, 160, Killed, 10)},
 			a: Share{Kills: 1, Seen: true, Process: "A at 160"}, b: Share{Others: []string{"A"}}},
-		{name: "a shell says so", growths: one, ends: []End{end(a, 210, ReportedByShell, 0)},
+		{name: "a shell reports it", growths: one, ends: []End{end(a, 210, ReportedByShell, 0)},
 			a: Share{Kills: 1, Seen: true, Process: "A at 210"}, b: Share{Others: []string{"A"}}},
-		{name: "who was seen comes before who says so", growths: one, ends: []End{end(a, 150, ReportedByShell, 0), end(b, 210, Killed, 0)},
+		{name: "an observed kill precedes a reported one", growths: one, ends: []End{end(a, 150, ReportedByShell, 0), end(b, 210, Killed, 0)},
 			a: Share{Others: []string{"B"}}, b: Share{Kills: 1, Seen: true, Process: "B at 210"}},
-		{name: "nobody knows how it ended, but it did", growths: one, ends: []End{end(a, 200, Unknown, 9)},
+		{name: "it ended in an unknown way", growths: one, ends: []End{end(a, 200, Unknown, 9)},
 			a: Share{Kills: 1}, b: Share{Others: []string{"A"}}},
-		{name: "two ended, nobody knows how", growths: one, ends: []End{end(a, 190, Unknown, 9), end(b, 200, Unknown, 5)},
+		{name: "two ended in an unknown way", growths: one, ends: []End{end(a, 190, Unknown, 9), end(b, 200, Unknown, 5)},
 			a: Share{Doubt: 1, Likely: true, Others: []string{"B"}}, b: Share{Doubt: 1, Others: []string{"A"}}},
-		{name: "no end is known of", growths: one,
+		{name: "no end is known", growths: one,
 			a: Share{Doubt: 1, Others: []string{"B"}}, b: Share{Doubt: 1, Likely: true, Others: []string{"A"}}},
-		{name: "no end is known of, and others live there", growths: one, in: Cgroup{Foreign: true},
+		{name: "no end is known, and other processes live there", growths: one, in: Cgroup{Foreign: true},
 			a: Share{Doubt: 1, Others: []string{"B"}}, b: Share{Doubt: 1, Others: []string{"A"}}},
-		{name: "no end is known of, and others live there, but one job had most of the memory", growths: one, in: Cgroup{Foreign: true, Limit: 400},
+		{name: "no end is known, and other processes live there, but one job had most of the memory", growths: one, in: Cgroup{Foreign: true, Limit: 400},
 			a: Share{Doubt: 1, Others: []string{"B"}}, b: Share{Doubt: 1, Likely: true, Others: []string{"A"}}},
-		{name: "no end is known of, and one job lives", growths: []Growth{{From: at(0), To: at(200), Kills: 3, Live: []*Party{a}}},
+		{name: "no end is known, and one job lives", growths: []Growth{{From: at(0), To: at(200), Kills: 3, Live: []*Party{a}}},
 			a: Share{Kills: 3}, b: Share{Others: []string{"A"}}},
 		{name: "one victim is known of two", growths: []Growth{{From: at(0), To: at(200), Kills: 2, Live: []*Party{a, b, c}}},
 			ends: []End{end(a, 150, Killed, 9)},
@@ -81,8 +81,8 @@ func TestAttribute(t *testing.T) {
 	}
 }
 
-// TestAttributeKeepsTheRules: a victim had an end within the time of the growth, no end
-// has two kills, and what is given out or in doubt is what was counted.
+// TestAttributeKeepsTheRules: a victim ended within the time of the growth, no end has
+// two kills, and the attributed and doubtful kills add up to those counted.
 func TestAttributeKeepsTheRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var parties []*Party
@@ -125,10 +125,10 @@ func TestAttributeKeepsTheRules(t *testing.T) {
 		for _, p := range parties {
 			s := ShareOf(p, verdicts)
 			if len(growths) == 0 && s.Kills+s.Doubt > 0 {
-				t.Fatalf("nothing was killed, and %+v", s)
+				t.Fatalf("nothing was killed, but %+v", s)
 			}
 			if s.Seen && !slices.ContainsFunc(ends, func(e End) bool { return e.Of == p && e.How != Unknown }) {
-				t.Fatalf("no process of it ended, and %+v", s)
+				t.Fatalf("no process of it ended, but %+v", s)
 			}
 		}
 	})

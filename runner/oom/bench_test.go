@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// BenchmarkAttempt is what an attempt costs whose processes nobody looks at.
+// BenchmarkAttempt measures the cost of an attempt whose processes are not watched.
 func BenchmarkAttempt(b *testing.B) {
 	tracker := New(MemoryGroups(), true, slog.New(slog.DiscardHandler))
 	defer tracker.Close()
@@ -22,7 +22,7 @@ func BenchmarkAttempt(b *testing.B) {
 	}
 }
 
-// BenchmarkCounter is one reading.
+// BenchmarkCounter measures one reading.
 func BenchmarkCounter(b *testing.B) {
 	c := openCounter(MemoryGroups())
 	defer c.close()

@@ -46,7 +46,7 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// group makes a directory with the files of a cgroup.
+// group creates a directory with the files of a cgroup.
 func group(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -68,7 +68,7 @@ func TestUsedWithoutFiles(t *testing.T) {
 			"memory.stat": "anon 500\nactive_file 100\ninactive_file 200\n"}, 600},
 		{"v1", map[string]string{"memory.oom_control": "", "memory.limit_in_bytes": "1000\n", "memory.usage_in_bytes": "900\n",
 			"memory.stat": "active_file 1\ninactive_file 1\ntotal_active_file 100\ntotal_inactive_file 200\n"}, 600},
-		{"far from the limit nobody asks", map[string]string{"memory.events": "", "memory.max": "1000\n", "memory.current": "700\n"}, 700},
+		{"not read far from the limit", map[string]string{"memory.events": "", "memory.max": "1000\n", "memory.current": "700\n"}, 700},
 		{"unlimited v1", map[string]string{"memory.oom_control": "", "memory.limit_in_bytes": "9223372036854771712\n", "memory.usage_in_bytes": "900\n"}, 0},
 		{"unlimited v2", map[string]string{"memory.events": "", "memory.max": "max\n", "memory.current": "900\n"}, 0},
 	} {
@@ -80,7 +80,7 @@ func TestUsedWithoutFiles(t *testing.T) {
 	}
 }
 
-// TestCounterAbove: a cgroup of v2 without the controller is counted with the one above.
+// TestCounterAbove: a cgroup of v2 without the controller is counted with its parent.
 func TestCounterAbove(t *testing.T) {
 	above := group(t, map[string]string{"memory.events": "oom_kill 7\n"})
 	leaf := filepath.Join(above, "step", "task")
@@ -94,7 +94,7 @@ func TestCounterAbove(t *testing.T) {
 	}
 }
 
-// TestNoCgroup: where none can be read nothing is done, and nothing is found.
+// TestNoCgroup: without a readable cgroup nothing is done and nothing is found.
 func TestNoCgroup(t *testing.T) {
 	tracker := New(nil, false, slog.New(slog.DiscardHandler))
 	tracker.Start("a", "a")
@@ -119,8 +119,8 @@ func TestPace(t *testing.T) {
 	}{
 		{"idle", limit / 4, limit / 4, time.Hour, 0, false},
 		{"near", limit - limit/10, limit - limit/10, time.Hour, 0, true},
-		{"near, looked just now", limit - limit/10, limit - limit/10, 10 * time.Millisecond, 0, false},
-		{"near, and a look is dear", limit - limit/10, limit - limit/10, time.Second, 100 * time.Millisecond, false},
+		{"near, just scanned", limit - limit/10, limit - limit/10, 10 * time.Millisecond, 0, false},
+		{"near, and a scan is expensive", limit - limit/10, limit - limit/10, time.Second, 100 * time.Millisecond, false},
 		{"grown by much", limit / 2, limit / 4, 2 * time.Second, 0, true},
 	} {
 		if got := shouldScan(c.used, c.was, limit, c.since, c.cost); got != c.look {
@@ -128,9 +128,9 @@ func TestPace(t *testing.T) {
 		}
 	}
 	if g := nextCheck(limit, limit); g != quickestGap {
-		t.Errorf("when it is full the next look is in %s", g)
+		t.Errorf("when it is full the next check is in %s", g)
 	}
 	if g := nextCheck(0, 1<<50); g != slowestGap {
-		t.Errorf("where there is plenty of room the next look is in %s", g)
+		t.Errorf("when there is plenty of room the next check is in %s", g)
 	}
 }

@@ -70,7 +70,7 @@ func (l *ledger) merge() {
 // belong to no growth.
 func (l *ledger) prune() {
 	l.growths = slices.DeleteFunc(l.growths, func(g Growth) bool {
-		return !slices.ContainsFunc(g.Live, l.lives)
+		return !slices.ContainsFunc(g.Live, l.isLive)
 	})
 	l.ends = slices.DeleteFunc(l.ends, func(e End) bool {
 		return !e.At.After(l.read) && !slices.ContainsFunc(l.growths, func(g Growth) bool { return g.within(e.At, lag) })
@@ -80,7 +80,7 @@ func (l *ledger) prune() {
 	}
 }
 
-func (l *ledger) lives(p *Party) bool {
+func (l *ledger) isLive(p *Party) bool {
 	e := l.jobs[p.Key]
 	return e != nil && e.party == p
 }

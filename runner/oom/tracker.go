@@ -23,7 +23,7 @@ type Tracker struct {
 	ledger *ledger
 	more   sync.Cond // signaled when more is known
 	check  struct {  // of the use of memory
-		scanned time.Time // when processes were scanned last
+		scanned time.Time // when processes were last scanned
 		used    int64     // at that time
 		cost    time.Duration
 	}

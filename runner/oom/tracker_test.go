@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// world is a tracker with a cgroup that the test counts in.
+// world is a tracker with a cgroup whose counter the test sets.
 type world struct {
 	*Tracker
 	t    *testing.T
@@ -37,7 +37,7 @@ func newWorld(t *testing.T, foreign bool) *world {
 	return &world{Tracker: tracker, t: t, file: filepath.Join(dir, "memory.events")}
 }
 
-// counted makes the counter of kills say so many.
+// counted sets the counter of kills.
 func (w *world) counted(n int) {
 	w.t.Helper()
 	f, err := os.OpenFile(w.file, os.O_WRONLY, 0) // the same file, since the tracker has it open
@@ -50,8 +50,8 @@ func (w *world) counted(n int) {
 	}
 }
 
-// shell starts a shell with a child, that waits for it and then exits with 0, as in a
-// job. It returns the child.
+// shell starts a shell that waits for a child and then exits with 0, as in a job. It
+// returns the child.
 func shell(t *testing.T, child string) Process {
 	t.Helper()
 	cmd := exec.Command("bash", "-c", child+" & echo $!; wait; exit 0")
@@ -82,7 +82,7 @@ func shell(t *testing.T, child string) Process {
 	return Process{PID: pid, Start: of.start, Size: 1 << 20}
 }
 
-// eventually waits for something that happens soon.
+// eventually waits for a condition that soon holds.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -103,8 +103,8 @@ func (w *world) following() int {
 	return len(w.watcher.byFD)
 }
 
-// TestVictimBesideAnotherJob: a child ends by SIGKILL while the counter grows, its shell
-// exits with 0. The kill is that job's, and not of the one beside it.
+// TestVictimBesideAnotherJob: a child ends by SIGKILL while the counter grows, and its
+// shell exits with 0. The kill is attributed to that job, and not to the one beside it.
 func TestVictimBesideAnotherJob(t *testing.T) {
 	w := newWorld(t, true)
 	w.Start("a", "first")
@@ -132,11 +132,11 @@ func TestVictimBesideAnotherJob(t *testing.T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if n := len(w.ledger.growths) + len(w.ledger.ends); n != 0 {
-		t.Errorf("%d entries are kept that nobody asks for", n)
+		t.Errorf("%d useless entries are kept", n)
 	}
 }
 
-// TestEndsThatAreNoKills: a process that ends by itself, or that we end, is no victim.
+// TestEndsThatAreNoKills: a process that ends by itself, or that we end, is not a victim.
 func TestEndsThatAreNoKills(t *testing.T) {
 	w := newWorld(t, true)
 	w.Start("a", "first")
@@ -158,8 +158,8 @@ func TestEndsThatAreNoKills(t *testing.T) {
 	}
 }
 
-// TestFollowsTheLarge: the large processes of a tree are followed, and the largest few
-// whatever their size, but never without bounds.
+// TestFollowsTheLarge: the large processes of a tree are watched, and the largest few
+// whatever their size, but never without limit.
 func TestFollowsTheLarge(t *testing.T) {
 	var tree []Process
 	for i := range 3 * maxPerJob {
@@ -176,8 +176,8 @@ func TestFollowsTheLarge(t *testing.T) {
 	}
 }
 
-// TestManyGrowths: a job whose processes are killed over and over again costs no more
-// than so much memory, and no kill is lost.
+// TestManyGrowths: a job whose processes are killed again and again needs a limited
+// amount of memory, and no kill is lost.
 func TestManyGrowths(t *testing.T) {
 	l := newLedger(at(0), 0, Cgroup{})
 	l.start(at(0), 0, "a", "A")

@@ -52,7 +52,7 @@ func writeLog(t *testing.T, dir string, jobID int64, text string) {
 	}
 }
 
-// readLog finds the output of a job of a database as its readers do.
+// readLog returns the output of a job of a database as its readers find it.
 func readLog(root, database string, jobID int64) string {
 	for _, dir := range Dirs(root, database) {
 		if text, err := os.ReadFile(LogPath(dir, 1, jobID, 1, 1, ".o")); err == nil {
@@ -132,7 +132,7 @@ func TestOutputDirOfAVersionWithoutMarker(t *testing.T) {
 	}
 	d := claimDir(t, root, databaseA)
 	if d.Path == root {
-		t.Error("took a directory from a runner that lives")
+		t.Error("took a directory from a live runner")
 	}
 	if err := errors.Join(os.Remove(journal.Name()), journal.Close()); err != nil {
 		t.Fatal(err)
@@ -147,8 +147,8 @@ func TestOutputDirOfAVersionWithoutMarker(t *testing.T) {
 	}
 }
 
-// TestOutputDirOfAForeignServer: such a name was never equal to what the marker was read
-// as, and the directory was taken over again and again.
+// TestOutputDirOfAForeignServer: such a name never equaled the name in the marker, so the
+// directory was claimed again and again.
 func TestOutputDirOfAForeignServer(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{"unknown", "../../etc", "A B"} {
@@ -174,8 +174,7 @@ func TestOutputDirWithDamagedMarker(t *testing.T) {
 	}
 }
 
-// TestOutputDirWithoutLocks: nothing is put aside where nobody can tell whether
-// it is in use.
+// TestOutputDirWithoutLocks: nothing is moved if it is unknown whether it is in use.
 func TestOutputDirWithoutLocks(t *testing.T) {
 	root := t.TempDir()
 	marker, err := os.Create(filepath.Join(root, markerName))
@@ -191,8 +190,8 @@ func TestOutputDirWithoutLocks(t *testing.T) {
 	}
 }
 
-// TestOutputDirIsClaimedByManyAtOnce: whoever comes and goes, everybody finds
-// what it has written, and nobody writes into another's file.
+// TestOutputDirIsClaimedByManyAtOnce: in any order of claims and releases, every database
+// finds what it has written, and none writes into another's file.
 func TestOutputDirIsClaimedByManyAtOnce(t *testing.T) {
 	t.Parallel()
 	const runners, rounds = 3, 15

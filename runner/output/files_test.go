@@ -44,7 +44,7 @@ func TestTail(t *testing.T) {
 	}{
 		{"short", "abc", "abc", 10},
 		{"long", strings.Repeat("x", 100) + "end", "xend", 4},
-		{"cut rune", "aéb", "b", 2},
+		{"truncated rune", "aéb", "b", 2},
 		{"empty", "", "", 10},
 		{"invalid", "a\xffb", "a\uFFFDb", 10},
 		{"invalid grows", "\xff\xff\xff", "\uFFFD", 3},

@@ -15,8 +15,8 @@ import (
 // the error.
 const leftoverPatience = 5 * time.Second
 
-// How many scans in a row must find nothing: conclusive ones, or any on a host where
-// new processes appear all the time.
+// How many consecutive scans must find nothing: conclusive ones, or any scans on a host
+// where new processes appear all the time.
 const (
 	conclusiveScans = 2
 	emptyScans      = 10
@@ -79,7 +79,7 @@ func (h *cleanup) end() (n int, err error) {
 	if len(h.prefixes) == 0 {
 		return 0, nil
 	}
-	until, looks := h.now().Add(leftoverPatience), 0 // of the stage
+	until, scans := h.now().Add(leftoverPatience), 0 // of the stage
 	for surely, empty := 0, 0; surely < conclusiveScans && empty < emptyScans; h.pause(endingTick) {
 		found, sure, err := h.scan()
 		if len(found) == 0 && err == nil {
@@ -90,13 +90,13 @@ func (h *cleanup) end() (n int, err error) {
 		}
 		surely, empty = 0, 0
 		n = max(n, len(found))
-		if looks++; looks < minScans || h.now().Before(until) {
+		if scans++; scans < minScans || h.now().Before(until) {
 			continue
 		}
 		switch {
 		case !h.kill:
 			h.kill = true
-			until, looks = h.now().Add(leftoverPatience), 0
+			until, scans = h.now().Add(leftoverPatience), 0
 		case err != nil:
 			return n, err
 		default:

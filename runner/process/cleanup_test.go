@@ -19,8 +19,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 )
 
-// orphan starts a command as an attempt of a runner that has died since, of
-// which only the journal is left; listed says that the start is in it.
+// orphan starts a command as an attempt of a runner that has since died, of which only
+// the journal is left; listed says that the start is in it.
 func orphan(t *testing.T, dir, command string, listed bool) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Join(dir, output.SpoolDir), 0o777); err != nil {
@@ -56,7 +56,7 @@ func orphan(t *testing.T, dir, command string, listed bool) {
 	runnertest.Eventually(t, "signs of life", func() bool { return signs(dir) > 5 })
 }
 
-// signs is how many signs of life the processes of a test have left.
+// signs returns how many signs of life the processes of a test have left.
 func signs(dir string) int64 {
 	info, err := os.Stat(dir + "/signs")
 	if err != nil {
@@ -65,8 +65,8 @@ func signs(dir string) int64 {
 	return info.Size()
 }
 
-// processesIn counts the processes whose command line tells of a directory. It
-// looks many times, since some are hard to see.
+// processesIn counts the processes whose command line contains a directory. It reads the
+// table many times, since some are hard to find.
 func processesIn(t *testing.T, dir string) int {
 	t.Helper()
 	seen := make(map[int]bool)
@@ -113,7 +113,7 @@ func TestLeftoversThatAreHardToSee(t *testing.T) {
 			}
 			before := signs(dir)
 			if left := processesIn(t, dir); left > 0 || signs(dir) != before {
-				t.Errorf("%d processes live", left)
+				t.Errorf("%d processes are alive", left)
 			}
 			if left, err := output.ProcessJournals(dir); len(left) > 0 || err != nil {
 				t.Errorf("journals left: %v, %v", left, err)
@@ -122,8 +122,8 @@ func TestLeftoversThatAreHardToSee(t *testing.T) {
 	}
 }
 
-// TestLeftoversAreWaitedFor: whoever finds that somebody else is ending the
-// leftovers comes back when that is done.
+// TestLeftoversAreWaitedFor: if another process is ending the leftovers, EndLeftovers
+// returns when that is done.
 func TestLeftoversAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -136,15 +136,14 @@ func TestLeftoversAreWaitedFor(t *testing.T) {
 			}
 			before := signs(dir)
 			if processesIn(t, dir) > 0 || signs(dir) != before {
-				t.Error("came back while a leftover lives")
+				t.Error("returned while a leftover is alive")
 			}
 		})
 	}
 	wg.Wait()
 }
 
-// fakeCleanup is a cleanup over a table that the test makes; every pause is a long
-// one.
+// fakeCleanup is a cleanup of a table that the test provides; every pause is a long one.
 func fakeCleanup(table map[int]process) *cleanup {
 	h := newCleanup()
 	now := time.Unix(0, 0)
@@ -188,8 +187,8 @@ func TestCleanupIsNotSureOfAProcessThatChangesItsProgram(t *testing.T) {
 	}
 }
 
-// TestCleanupKillsHoweverSlowTheHostIs: a stage that is over as soon as it has
-// begun still has its signals sent.
+// TestCleanupKillsHoweverSlowTheHostIs: the signals of a stage are sent even if its time
+// is over as soon as it begins.
 func TestCleanupKillsHoweverSlowTheHostIs(t *testing.T) {
 	table := map[int]process{50: aProcess(50)}
 	h := fakeCleanup(table)
@@ -227,8 +226,8 @@ func TestCleanupDoesNotTakeAnErrorForAnEmptyTable(t *testing.T) {
 	}
 }
 
-// TestCleanupFollowsThoseThatAreBorn: a process that ends before it is read has
-// left a child that is not in the list.
+// TestCleanupFollowsThoseThatAreBorn: a process that ends before it is read has left a
+// child that is not in the list.
 func TestCleanupFollowsThoseThatAreBorn(t *testing.T) {
 	table := map[int]process{}
 	h := fakeCleanup(table)

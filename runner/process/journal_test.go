@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 )
 
-// TestJournal notes processes, forgets them, and is begun anew when it has grown.
+// TestJournal adds processes, drops them, and checks that a large journal is compacted.
 func TestJournal(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, output.SpoolDir), 0o777); err != nil {

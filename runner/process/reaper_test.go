@@ -31,9 +31,8 @@ func startShell(command string, exited func(Exit)) (int, error) {
 	}, exited)
 }
 
-// TestNoExitStatusIsLost waits for many processes from several goroutines,
-// while some of them leave strays and other code here waits for children of
-// its own.
+// TestNoExitStatusIsLost waits for many processes from several goroutines, while some of
+// them leave strays and other code waits for children of its own.
 func TestNoExitStatusIsLost(t *testing.T) {
 	t.Parallel()
 	acquireReaper(t)
@@ -114,7 +113,7 @@ func TestStraysAreReaped(t *testing.T) {
 		t.Fatal(err)
 	}
 	if e := <-ended; !e.Remains {
-		t.Error("the group has members left and nobody says so")
+		t.Error("the group has members left, which is not reported")
 	}
 	id := runnertest.ProcessIn(t, dir+"/pid")
 	runnertest.Eventually(t, "the stray is reaped", func() bool {
@@ -130,7 +129,7 @@ func TestSignalGroupNeedsAKnownLeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	children.signalGroup(pid+1_000_000, unix.SIGKILL) // nobody's
+	children.signalGroup(pid+1_000_000, unix.SIGKILL) // does not exist
 	children.signalGroup(pid, unix.SIGTERM)
 	if e := <-ended; e.Signal != int(unix.SIGTERM) {
 		t.Errorf("exit %+v", e)

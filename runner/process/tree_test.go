@@ -9,28 +9,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestGrow sorts a table in which processes have wandered off in every way.
+// TestGrow assigns the processes of a table that have left their trees in every possible
+// way.
 func TestGrow(t *testing.T) {
 	a := &Watch{Key: "a", PID: 10}
 	b := &Watch{Key: "b", PID: 20}
 	table := []process{
-		{pid: 5, ppid: 1, session: 5, state: 'S', start: 1},     // ourselves
+		{pid: 5, ppid: 1, session: 5, state: 'S', start: 1},     // this process
 		{pid: 10, ppid: 5, session: 10, state: 'S', start: 2},   // leader of a
 		{pid: 11, ppid: 10, session: 10, state: 'R', start: 3},  // its child
 		{pid: 12, ppid: 11, session: 12, state: 'R', start: 4},  // a grandchild in its own session
 		{pid: 13, ppid: 5, session: 13, state: 'S', start: 5},   // an orphan with the key of a
 		{pid: 14, ppid: 13, session: 14, state: 'S', start: 6},  // the orphan's child
-		{pid: 15, ppid: 5, session: 15, state: 'S', start: 7},   // an orphan seen in a before
-		{pid: 16, ppid: 5, session: 16, state: 'S', start: 8},   // the same pid was seen, another process
+		{pid: 15, ppid: 5, session: 15, state: 'S', start: 7},   // an orphan that was seen in a before
+		{pid: 16, ppid: 5, session: 16, state: 'S', start: 8},   // the same pid was seen, as another process
 		{pid: 20, ppid: 5, session: 20, state: 'Z', start: 9},   // the dead leader of b
-		{pid: 21, ppid: 5, session: 20, state: 'S', start: 10},  // its session lives on
-		{pid: 30, ppid: 5, session: 30, state: 'S', start: 11},  // the leader of an attempt nobody watches
+		{pid: 21, ppid: 5, session: 20, state: 'S', start: 10},  // its session continues
+		{pid: 30, ppid: 5, session: 30, state: 'S', start: 11},  // the leader of an attempt that is not watched
 		{pid: 31, ppid: 30, session: 30, state: 'S', start: 12}, // its child
 		{pid: 40, ppid: 1, session: 40, state: 'S', start: 13},  // a stranger
-		{pid: 41, ppid: 42, session: 41, state: 'S', start: 14}, // a loop, as a table read amid changes may have
+		{pid: 41, ppid: 42, session: 41, state: 'S', start: 14}, // a loop, as in a table that was read amid changes
 		{pid: 42, ppid: 41, session: 42, state: 'S', start: 15},
 	}
-	table = append(table, process{pid: 22, ppid: 1, session: 20, state: 'S', start: 21}) // the number went to others
+	table = append(table, process{pid: 22, ppid: 1, session: 20, state: 'S', start: 21}) // the pid was reused
 	f := &forest{
 		self:   5,
 		leader: map[int]*Watch{10: a, 20: b},

@@ -52,15 +52,15 @@ var errNoRunner = &client.APIError{Status: 404, Message: "no such runner"}
 // Daemon is the fake. Its fields may be set before the first call.
 type Daemon struct {
 	Welcome lease.RegisterResponse // answer to registrations; ids are filled in
-	// NoMoreWork makes the daemon answer that no open job will become ready.
+	// NoMoreWork has the daemon answer that no open job will become ready.
 	NoMoreWork bool
-	// AllHeld makes it answer that all of them wait for a decision.
+	// AllHeld has it answer that all of them wait for a decision.
 	AllHeld bool
 	// HeldFor is how long claims are held, from the first turn that wants work.
 	HeldFor time.Duration
-	// NoLongPoll makes the daemon answer long polls at once.
+	// NoLongPoll has the daemon answer long polls at once.
 	NoLongPoll bool
-	// Patterns is what runners search for.
+	// Patterns are the patterns that runners search for.
 	Patterns *failure.Patterns
 	// Unanswered is how many calls of FailedWorkflow get no answer; below 0 it answers that
 	// nothing failed.
@@ -498,7 +498,7 @@ func (d *Daemon) violation(format string, args ...any) {
 	d.violations = append(d.violations, fmt.Sprintf(format, args...))
 }
 
-// SetDown makes all calls fail, or work again.
+// SetDown has all calls fail, or work again.
 func (d *Daemon) SetDown(down bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -506,7 +506,7 @@ func (d *Daemon) SetDown(down bool) {
 	d.change()
 }
 
-// LoseAnswers makes the daemon process the next n turns and lose its answers.
+// LoseAnswers has the daemon process the next n turns and lose its answers.
 func (d *Daemon) LoseAnswers(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -540,7 +540,7 @@ func (d *Daemon) Void(job int64) {
 	d.change()
 }
 
-// ExpectRecovery makes a job wait for the recovery script of its grant, as if its first
+// ExpectRecovery has a job wait for the recovery script of its grant, as if its first
 // attempt had failed on a runner that is dead.
 func (d *Daemon) ExpectRecovery(job int64) {
 	d.mu.Lock()
@@ -551,7 +551,7 @@ func (d *Daemon) ExpectRecovery(job int64) {
 	d.change()
 }
 
-// ForgetRunners makes the daemon forget all runners. Their jobs are ready again.
+// ForgetRunners has the daemon forget all runners. Their jobs are ready again.
 func (d *Daemon) ForgetRunners() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -565,7 +565,7 @@ func (d *Daemon) ForgetRunners() {
 	d.change()
 }
 
-// Job returns a copy of what is known of a job.
+// Job returns a copy of the state of a job.
 func (d *Daemon) Job(id int64) State {
 	d.mu.Lock()
 	defer d.mu.Unlock()

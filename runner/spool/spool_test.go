@@ -109,8 +109,8 @@ func TestDeliveredFileIsCut(t *testing.T) {
 	must(t, w.Close())
 }
 
-// TestDamage cuts a file anywhere, or flips a bit of it: what is read is always
-// a beginning of what was written.
+// TestDamage truncates a file anywhere, or flips a bit of it: what is read is always a
+// prefix of what was written.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	w := create(t, dir)
@@ -144,9 +144,9 @@ func TestDamage(t *testing.T) {
 			t.Fatal(diff)
 		}
 		if len(c.Reports) < len(want) && !c.Cut {
-			// A cut between two frames cannot be told from the end.
+			// A truncation between two frames looks like the end of the file.
 			if len(data) == len(whole) {
-				t.Fatal("damage not noticed")
+				t.Fatal("damage not detected")
 			}
 		}
 	})
@@ -174,7 +174,7 @@ func TestTakeOver(t *testing.T) {
 		t.Errorf("took %v of another database, %v", taken, err)
 	}
 	first := take(7, "host", 1)
-	take(7, "host", 0) // somebody else delivers it
+	take(7, "host", 0) // another process delivers it
 	must(t, first[0].Release())
 	second := take(7, "host", 1)
 	if diff := cmp.Diff(reports(1, 3), second[0].Pending()); diff != "" {
@@ -207,8 +207,8 @@ func TestNoDirectory(t *testing.T) {
 	}
 }
 
-// TestFullDisk: what did not find room is not counted, and is written when
-// there is room again.
+// TestFullDisk: a report for which there was no space is not counted, and is written when
+// there is space again.
 func TestFullDisk(t *testing.T) {
 	disk := tinydisk.New(t, 1<<20)
 	w := create(t, disk.Dir)
@@ -237,7 +237,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestFileSystemWithoutLocks: a writer is known to be dead by its process id.
+// TestFileSystemWithoutLocks: the process id shows that a writer is dead.
 func TestFileSystemWithoutLocks(t *testing.T) {
 	flock = func(int, int) error { return unix.ENOSYS }
 	defer func() { flock = unix.Flock }()
@@ -263,8 +263,8 @@ func TestFileSystemWithoutLocks(t *testing.T) {
 	}
 }
 
-// TestStartsAreKept: of attempts that were started, those without a report are
-// told, also after the file was cut, and to the runner that takes the file over.
+// TestStartsAreKept: started attempts without a report are returned, even after the file
+// was truncated, and to the runner that takes the file over.
 func TestStartsAreKept(t *testing.T) {
 	dir := t.TempDir()
 	w := create(t, dir)

@@ -15,10 +15,10 @@ func TestExplainByWords(t *testing.T) {
 		want         string // step state, exit code or signal, spawn error
 	}{
 		{"nothing", "", 3, "exit 3"},
-		{"the command says so itself", "Out Of Memory\nslurm is fine\n", 1, "exit 1"},
+		{"printed by the command itself", "Out Of Memory\nslurm is fine\n", 1, "exit 1"},
 		{"killed for memory", "srun: error: n1: task 0: Out Of Memory\n", 1, "OUT_OF_MEMORY"},
 		{"its child was", "x\nslurmstepd-n1: error: Detected 1 oom-kill event(s) in StepId=1.2.\n", 0, "OUT_OF_MEMORY exit 0"},
-		{"srun gave it up and exits with 0", "srun: error: Timed out waiting for job step to complete\n", 0, "signal 9"},
+		{"srun abandoned it and exits with 0", "srun: error: Timed out waiting for job step to complete\n", 0, "signal 9"},
 		{"never started", "srun: error: Unable to create step for job 12: Job/step already completing or completed\n", 1, "spawn"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

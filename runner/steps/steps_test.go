@@ -55,8 +55,8 @@ func TestWithoutInputs(t *testing.T) {
 	}
 }
 
-// What a runner starts beside its jobs takes nothing from them, and inherits no
-// request of the batch script.
+// A step that a runner starts beside its jobs takes nothing from them, and inherits no
+// options of the batch script.
 func TestBeside(t *testing.T) {
 	s := &Starter{Job: slurm.JobID{Number: 7}, Srun: "srun"}
 	argv, env := s.OverlapArgv("gateway", "n2", []string{"A=1", "SLURM_JOB_ID=7", "SLURM_MEM_PER_NODE=600"}, []string{"program", "-x"})
