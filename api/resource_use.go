@@ -17,7 +17,7 @@ type ResourceFilter struct {
 	RunID          *int64  // of this run; nil: the latest result of each job
 	All            bool    // also uses within their limits
 	IncludeFailed  bool    // also attempts that did not succeed
-	MinOverPercent float64 // omit excesses of less than so many percent
+	MinOverPercent float64 // omit excesses of less than this percentage
 }
 
 // ResourceReport compares used and requested resources of the jobs of a workflow.

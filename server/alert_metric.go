@@ -8,16 +8,16 @@ import (
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
-// alertCounter exports how many alerts there were of each kind. The database
-// counts them, so that the count survives a restart of the daemon.
+// alertCounter exports how many alerts of each kind there were. The database counts them,
+// so that the count survives a restart of the daemon.
 type alertCounter struct{ db *store.Store }
 
-var alertsTotal = prometheus.NewDesc(namespace+"_alerts_total", "Alerts that were raised, by kind.", []string{"kind"}, nil)
+var alertsTotal = prometheus.NewDesc(namespace+"_alerts_total", "Raised alerts, by kind.", []string{"kind"}, nil)
 
-// Describe is of prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (alertCounter) Describe(ch chan<- *prometheus.Desc) { ch <- alertsTotal }
 
-// Collect is of prometheus.Collector.
+// Collect implements prometheus.Collector.
 func (c alertCounter) Collect(ch chan<- prometheus.Metric) {
 	counts, err := c.db.Alerts.Counts(context.Background())
 	if err != nil {

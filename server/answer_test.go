@@ -17,8 +17,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// TestListsThatNobodyReads: 24 clients ask for a list of 16 MB and do not read
-// it. They cost what the bound says, and not 384 MB; whoever reads gets the list.
+// TestListsThatNobodyReads: 24 clients request a list of 16 MB and do not read it. They
+// cost no more than the limit, not 384 MB, and a client that reads gets the list.
 func TestListsThatNobodyReads(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -45,11 +45,11 @@ func TestListsThatNobodyReads(t *testing.T) {
 	defer deadline.Stop()
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
-	for testutil.ToFloat64(closed) < 24-float64(rest.AnswerBounds.Bytes)/(12<<20) { // what the kernel has taken is not held // what the kernel has taken is not held
+	for testutil.ToFloat64(closed) < 24-float64(rest.AnswerBounds.Bytes)/(12<<20) { // what the kernel has taken is not held // what is in the kernel's buffers does not count as held
 		select {
 		case <-look.C:
 		case <-deadline.C:
-			t.Fatalf("%v answers were given up", testutil.ToFloat64(closed))
+			t.Fatalf("%v answers were aborted", testutil.ToFloat64(closed))
 		}
 		if held := d.server.unread.Held(); held > rest.AnswerBounds.Bytes {
 			t.Fatalf("%d bytes are held", held)
@@ -72,11 +72,11 @@ func TestListsThatNobodyReads(t *testing.T) {
 	defer resp.Body.Close()
 	n, err := io.Copy(io.Discard, resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK || n < 16_000_000 {
-		t.Errorf("whoever reads: %d, %d bytes, %v", resp.StatusCode, n, err)
+		t.Errorf("a client that reads: %d, %d bytes, %v", resp.StatusCode, n, err)
 	}
 }
 
-// heap is how much of the heap is in use.
+// heap returns how much of the heap is in use.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats

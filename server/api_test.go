@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// testAPI is a server over a database of its own. Every answer is compared
-// with openapi.yaml.
+// testAPI is a server over a database of its own. Every answer is compared with
+// openapi.yaml.
 type testAPI struct {
 	*Server
 	t       *testing.T
@@ -69,7 +69,7 @@ func newAPI(t *testing.T, change ...func(*Server)) *testAPI {
 	return a
 }
 
-// answer is what came back.
+// answer is the answer to a request.
 type answer struct {
 	t      *testing.T
 	status int
@@ -77,8 +77,7 @@ type answer struct {
 	text   string
 }
 
-// send makes a request with a JSON body, if it is not empty, below the base
-// path.
+// send makes a request below the base path, with a JSON body if it is not empty.
 func (a *testAPI) send(method, path, body string) answer {
 	a.t.Helper()
 	r := httptest.NewRequestWithContext(a.t.Context(), method, api.BasePath+path, strings.NewReader(body))
@@ -114,11 +113,11 @@ func (a *testAPI) compare(r *http.Request, got answer) {
 		Options: &openapi3filter.Options{IncludeResponseStatus: true},
 	}
 	if err := openapi3filter.ValidateResponse(r.Context(), in); err != nil {
-		a.t.Errorf("%s %s: the answer %d %s is not as described: %v", r.Method, r.URL.Path, got.status, got.text, err)
+		a.t.Errorf("%s %s: the answer %d %s is not as documented: %v", r.Method, r.URL.Path, got.status, got.text, err)
 	}
 }
 
-// must makes a request that succeeds and returns its answer decoded.
+// must makes a request that succeeds and returns its decoded answer.
 func (a *testAPI) must(method, path, body string) map[string]any {
 	a.t.Helper()
 	got := a.send(method, path, body)

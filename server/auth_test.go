@@ -18,7 +18,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/server/access"
 )
 
-// address is where a daemon listens on TCP, as peertest wants it.
+// address returns where a daemon listens on TCP, in the format of peertest.
 func address(t *testing.T, e Endpoint) string {
 	t.Helper()
 	u, err := url.Parse(e.URL)
@@ -28,8 +28,8 @@ func address(t *testing.T, e Endpoint) string {
 	return "tcp!" + u.Host + "|" + api.BasePath + "/ping"
 }
 
-// openSocket opens the socket of a daemon to everybody, as if its folder were not
-// closed, and returns its address as peertest wants it.
+// openSocket makes the socket of a daemon accessible for everybody, as if its folder were
+// not closed, and returns its address in the format of peertest.
 func openSocket(t *testing.T, e Endpoint) string {
 	t.Helper()
 	for path, mode := range map[string]os.FileMode{filepath.Dir(e.Socket): 0o755, e.Socket: 0o777} {
@@ -40,7 +40,7 @@ func openSocket(t *testing.T, e Endpoint) string {
 	return "unix!" + e.Socket + "|" + api.BasePath + "/ping"
 }
 
-// temporary sets the temporary directory to one that others can look into.
+// temporary sets the temporary directory to one that others can read.
 func temporary(t *testing.T) {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "torc-test")
@@ -54,7 +54,7 @@ func temporary(t *testing.T) {
 	t.Setenv("TMPDIR", dir)
 }
 
-// untold is a kernel that does not tell who calls.
+// untold is a kernel that does not name the caller.
 func untold(net.Conn) (uint32, error) { return 0, peer.ErrUnknown }
 
 // A daemon answers the user who runs it, and nobody else.
@@ -70,7 +70,7 @@ func TestDaemonAnswersItsUserAlone(t *testing.T) {
 	}
 	for _, at := range []string{address(t, e), openSocket(t, e)} {
 		other := peertest.Start(t, "request", at)
-		for _, header := range []string{"", "Bearer " + e.Token} { // a token that was stolen does not help
+		for _, header := range []string{"", "Bearer " + e.Token} { // a stolen token does not help
 			if got := other.Step(header); !strings.HasPrefix(got, "closed without an answer") {
 				t.Errorf("another user at %s: %s", at, got)
 			}
@@ -85,7 +85,7 @@ func TestDaemonAnswersItsUserAlone(t *testing.T) {
 	}
 }
 
-// A daemon that was started to be shared lets credentials decide about others.
+// A shared daemon decides about other users by their credentials.
 func TestSharedDaemonAsksOthersForCredentials(t *testing.T) {
 	temporary(t)
 	d := startDaemon(t, func(o *DaemonOptions) { o.Shared, o.Token = true, "right" })
@@ -133,7 +133,7 @@ func TestSharedDaemonWithPasswords(t *testing.T) {
 	}
 }
 
-// Where the kernel does not tell who calls, as in some sandboxes, the token does.
+// If the kernel does not name the caller, as in some sandboxes, the token decides.
 func TestDaemonInASandboxWantsItsToken(t *testing.T) {
 	var log strings.Builder
 	d := startDaemon(t, func(o *DaemonOptions) {
@@ -159,12 +159,12 @@ func TestDaemonInASandboxWantsItsToken(t *testing.T) {
 	if err := d.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(log.String(), "the kernel does not tell which user calls"); n != 1 || !strings.Contains(log.String(), TokenPath(d.o.EndpointPath)) {
+	if n := strings.Count(log.String(), "the kernel does not report the calling user"); n != 1 || !strings.Contains(log.String(), TokenPath(d.o.EndpointPath)) {
 		t.Errorf("%d lines about the sandbox in\n%s", n, &log)
 	}
 }
 
-// A failure to ask, which others may bring about, lets nobody in.
+// A failed query of the kernel, which others may cause, admits nobody.
 func TestDaemonThatCannotAskClosesTheConnection(t *testing.T) {
 	d := startDaemon(t, func(o *DaemonOptions) {
 		o.PeerUID = func(net.Conn) (uint32, error) { return 0, errors.New("too many open files") }

@@ -10,8 +10,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/server/handler"
 )
 
-// TestBodiesAreLookedAtFirst sends lists of a few bytes an element to every
-// route that takes a body: none may take much memory or time before its refusal.
+// TestBodiesAreLookedAtFirst sends lists of a few bytes per element to every route with a
+// body: none may take much memory or time before it is rejected.
 func TestBodiesAreLookedAtFirst(t *testing.T) {
 	a := newAPI(t)
 	id := a.workflow()
@@ -41,7 +41,7 @@ func TestBodiesAreLookedAtFirst(t *testing.T) {
 				t.Errorf("%s of %s: %d %.200s", c.path, element, got.status, got.text)
 			}
 			if grown := (after.TotalAlloc - before.TotalAlloc) >> 20; grown > 64 || took > 10*time.Second {
-				t.Errorf("%s of %s: took %s and %d MiB for a refusal: %.200s", c.path, element, took, grown, got.text)
+				t.Errorf("%s of %s: took %s and %d MiB for a rejection: %.200s", c.path, element, took, grown, got.text)
 			}
 		}
 	}

@@ -7,13 +7,14 @@ import (
 )
 
 const (
-	// maxCategories bounds the label of failedByCategory: the names are users' own.
+	// maxCategories limits the values of the label of failedByCategory, since users
+	// choose the names.
 	maxCategories   = 100
 	otherCategories = "other"
 )
 
-// failedByCategory counts attempts that failed, by category. After the first
-// maxCategories names since the daemon started, all new ones are counted together.
+// failedByCategory counts failed attempts by category. After the first maxCategories
+// names since the start of the daemon, all new ones are counted together.
 type failedByCategory struct {
 	*prometheus.CounterVec
 
@@ -23,7 +24,7 @@ type failedByCategory struct {
 
 func newFailedByCategory() *failedByCategory {
 	return &failedByCategory{known: map[string]bool{}, CounterVec: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Namespace: namespace, Name: "categorized_failures_total", Help: "Failed attempts that a failure category was found for, by category; \"other\" is what came after the first 100 names.",
+		Namespace: namespace, Name: "categorized_failures_total", Help: "Failed attempts with a failure category, by category; \"other\" counts all names after the first 100.",
 	}, []string{"category"})}
 }
 

@@ -22,14 +22,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// certificateLife is how long a certificate of our own is valid. Those who pin
-// it compare its fingerprint, so it need not be renewed for safety.
+// certificateLife is how long a certificate of the daemon is valid. Clients that pin it
+// compare its fingerprint, so it need not be renewed for safety.
 const certificateLife = 10 * 365 * 24 * time.Hour
 
-// ownCertificate returns the certificate in a file that only its owner can
-// read, or makes it: self-signed, for those who know its fingerprint or have
-// CertificatePath as their authority. host is the address by which it is
-// reached.
+// ownCertificate returns the certificate in a file that only its owner can read, or
+// creates it: self-signed, for clients that know its fingerprint or use CertificatePath
+// as their authority. host is the address of the daemon.
 func ownCertificate(path, host string, now time.Time) (tls.Certificate, error) {
 	text, err := trustedfile.ReadSecret(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -41,7 +40,7 @@ func ownCertificate(path, host string, now time.Time) (tls.Certificate, error) {
 	cert, err := tls.X509KeyPair(text, text)
 	if err != nil {
 		return tls.Certificate{}, workflow.Errorf(workflow.CodeCorrupt, "certificate in %s: %v", path, err).
-			WithHint("delete the file; a new certificate is made when the daemon starts")
+			WithHint("delete the file; a new certificate is created when the daemon starts")
 	}
 	if now.After(cert.Leaf.NotAfter) || cert.Leaf.VerifyHostname(host) != nil {
 		return makeCertificate(path, host, now)
@@ -49,19 +48,19 @@ func ownCertificate(path, host string, now time.Time) (tls.Certificate, error) {
 	return cert, nil
 }
 
-// CertificatePath is the file with the public half of a certificate file, for
-// programs that take authorities to trust.
+// CertificatePath returns the file with the public half of a certificate file, for
+// programs that accept authorities to trust.
 func CertificatePath(path string) string { return strings.TrimSuffix(path, ".pem") + "-cert.pem" }
 
-// makeCertificate makes a certificate and writes it and its key to path.
+// makeCertificate creates a certificate and writes it and its key to path.
 func makeCertificate(path, host string, now time.Time) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("make key: %w", err)
+		return tls.Certificate{}, fmt.Errorf("create key: %w", err)
 	}
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("make certificate: %w", err)
+		return tls.Certificate{}, fmt.Errorf("create certificate: %w", err)
 	}
 	template := &x509.Certificate{
 		SerialNumber: serial,
@@ -71,7 +70,7 @@ func makeCertificate(path, host string, now time.Time) (tls.Certificate, error) 
 		NotAfter:     now.Add(certificateLife),
 		KeyUsage:     x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		// Its own authority, for programs that are given CertificatePath.
+		// It is its own authority, for programs that are given CertificatePath.
 		IsCA: true, BasicConstraintsValid: true,
 	}
 	if ip := net.ParseIP(host); ip != nil {
@@ -81,11 +80,11 @@ func makeCertificate(path, host string, now time.Time) (tls.Certificate, error) 
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("make certificate: %w", err)
+		return tls.Certificate{}, fmt.Errorf("create certificate: %w", err)
 	}
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("make certificate: %w", err)
+		return tls.Certificate{}, fmt.Errorf("create certificate: %w", err)
 	}
 	public := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	text := append(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), public...)
@@ -98,7 +97,7 @@ func makeCertificate(path, host string, now time.Time) (tls.Certificate, error) 
 	return tls.X509KeyPair(text, text)
 }
 
-// fingerprint is the SHA-256 of a certificate, in hexadecimal.
+// fingerprint returns the SHA-256 of a certificate in hexadecimal.
 func fingerprint(c tls.Certificate) string {
 	sum := sha256.Sum256(c.Certificate[0])
 	return hex.EncodeToString(sum[:])

@@ -28,7 +28,7 @@ func TestOwnCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if fingerprint(first) != fingerprint(again) {
-		t.Error("a daemon that starts again has another certificate: runners would refuse it")
+		t.Error("a restarted daemon has another certificate: runners would reject it")
 	}
 	late, err := ownCertificate(path, "127.0.0.1", now.Add(certificateLife+time.Hour))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// run makes a workflow with n jobs that are ready, and a compute node.
+// run creates a workflow with n ready jobs, and a compute node.
 func (a *testAPI) run(n int) (workflowID, nodeID int64) {
 	a.t.Helper()
 	id := a.workflow()

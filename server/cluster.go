@@ -23,30 +23,31 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// ClusterOptions say which Slurm cluster the daemon asks for allocations.
+// ClusterOptions configure the Slurm cluster that the daemon requests allocations from.
 type ClusterOptions struct {
-	Slurm *slurm.Client // nil: none
-	// Name is the cluster's, if that is known without asking Slurm.
+	Slurm *slurm.Client // nil for none
+	// Name is the name of the cluster, if it is known without calling Slurm.
 	Name string
-	// Program is this program as compute nodes see it, absolute.
+	// Program is the absolute path of this program on compute nodes.
 	Program  string
 	Settings allocation.Settings
-	// Scheduling are the intervals of asking for allocations.
+	// Scheduling are the intervals for requesting allocations.
 	Scheduling scheduler.Settings
-	// Site returns what the cluster offers; anew: without the cache, which is in
-	// doubt. Nil if that is not known.
+	// Site returns what the cluster offers; with anew it does not use the cache, which
+	// may be wrong. Nil if that is not known.
 	Site func(ctx context.Context, anew bool) (*siteconfigs.Site, error)
-	// Facts returns what is cached of the cluster, by any command; nil: no cache.
+	// Facts returns the cached facts about the cluster, from any command; nil without a
+	// cache.
 	Facts func(ctx context.Context) (siteconfigs.Facts, error)
 	// StateDir is the folder for what is learned of the cluster; empty: nothing is kept.
 	StateDir string
 	// SignalLead is how long before its end an allocation's runner is signaled.
 	SignalLead time.Duration
-	// DaemonPatience is how long a runner waits at its start for a daemon that is
-	// away; 0: a tenth of its allocation's time, 15 minutes at most.
+	// DaemonPatience is how long a starting runner waits for a daemon that is down; 0: a
+	// tenth of its allocation's time, 15 minutes at most.
 	DaemonPatience time.Duration
 	Random         io.Reader         // for intents and secrets; crypto/rand if nil
-	Requeue        bool              // let Slurm start allocations again by itself
+	Requeue        bool              // let Slurm restart allocations by itself
 	Env            map[string]string // exported to runners
 }
 
@@ -56,12 +57,12 @@ type cluster struct {
 	daemon  *Daemon
 	o       ClusterOptions
 	site    knownSite
-	cancels <-chan struct{} // allocations are to be canceled
-	needed  chan struct{}   // the loop is needed; Run makes it
+	cancels <-chan struct{} // allocations must be canceled
+	needed  chan struct{}   // the loop is needed; Run creates it
 
-	opened   chan struct{} // closed when what follows is there
+	opened   chan struct{} // closed when the following fields are set
 	loop     *allocation.Loop
-	killWait time.Duration // of Slurm; 0 if it does not say
+	killWait time.Duration // of Slurm; 0 if unknown
 }
 
 func newCluster(d *Daemon, cancels <-chan struct{}) *cluster {
@@ -73,7 +74,7 @@ func newCluster(d *Daemon, cancels <-chan struct{}) *cluster {
 	return c
 }
 
-// scheduler makes what asks for the allocations of submitted workflows.
+// scheduler returns the scheduler that requests the allocations of submitted workflows.
 func (c *cluster) scheduler(changed <-chan struct{}) *scheduler.Scheduler {
 	d := c.daemon
 	o := scheduler.Options{
@@ -135,9 +136,9 @@ func (c *cluster) Run(ctx context.Context) {
 	}
 }
 
-// whoAmI is our user as Slurm is asked for it, and our user id. Slurm takes the
-// id for a name, where no name is known: a program that is linked statically sees
-// no users but those of files.
+// whoAmI returns our user name for queries of Slurm, and our user id. Slurm accepts the
+// id as a name if the name is unknown: a statically linked program sees only users in
+// files.
 func whoAmI(current func() (*user.User, error)) (name, id string) {
 	me, err := current()
 	if err != nil {
@@ -147,7 +148,7 @@ func whoAmI(current func() (*user.User, error)) (name, id string) {
 	return me.Username, me.Uid
 }
 
-// open makes the loop, by the configuration of the cluster. It does not fail, as
+// open creates the loop for the configuration of the cluster. It does not fail, since
 // submissions wait for the loop.
 func (c *cluster) open(ctx context.Context) {
 	d, set := c.daemon, c.o.Settings
@@ -162,7 +163,7 @@ func (c *cluster) open(ctx context.Context) {
 		set.MinJobAge = config.MinJobAge
 	}
 	if err := d.keepCluster(cmp.Or(c.o.Name, config.Cluster)); err != nil {
-		d.o.Log.Warn("commands on other clusters cannot see whose the daemon is", "error", err)
+		d.o.Log.Warn("cannot record the cluster of the daemon for commands on other clusters", "error", err)
 	}
 	c.killWait = config.KillWait
 	if set.KillWait == 0 {
@@ -186,7 +187,7 @@ func (c *cluster) config(ctx context.Context) (slurm.Config, error) {
 	return facts.Config, err
 }
 
-// Wake makes the loop poll allocations soon.
+// Wake has the loop poll allocations soon.
 func (c *cluster) Wake() {
 	select {
 	case <-c.opened:
@@ -195,11 +196,11 @@ func (c *cluster) Wake() {
 	}
 }
 
-// allocations waits until the loop is there.
+// allocations waits until the loop exists.
 func (c *cluster) allocations(ctx context.Context) (*allocation.Loop, error) {
 	select {
 	case c.needed <- struct{}{}:
-	default: // Run knows
+	default: // Run will create the loop
 	}
 	select {
 	case <-c.opened:
@@ -212,7 +213,7 @@ func (c *cluster) allocations(ctx context.Context) (*allocation.Loop, error) {
 // openInterval is the time between two tries of openForNodes.
 const openInterval = 15 * time.Second
 
-// openForNodes sees to it that runners of a former daemon reach this one.
+// openForNodes makes sure that runners of an earlier daemon reach this one.
 func (c *cluster) openForNodes(ctx context.Context) {
 	tick := time.NewTicker(openInterval)
 	defer tick.Stop()
@@ -233,7 +234,7 @@ func (c *cluster) openForNodes(ctx context.Context) {
 	}
 }
 
-// runner is the command that an allocation runs.
+// runner returns the command that an allocation runs.
 func (c *cluster) runner(a compute.Allocation, secretFile string) []string {
 	q := &a.Request
 	args := []string{
@@ -261,14 +262,14 @@ func (c *cluster) runner(a compute.Allocation, secretFile string) []string {
 	return args
 }
 
-// Submit sees to it that the nodes can reach the daemon, and asks Slurm.
+// Submit makes sure that the nodes can reach the daemon, and requests an allocation.
 func (c *cluster) Submit(ctx context.Context, want allocation.Want) (compute.Allocation, error) {
 	c.site.use()
 	if !filepath.IsAbs(want.Request.OutputDir) {
 		return compute.Allocation{}, workflow.Errorf(workflow.CodeInvalid, "the output directory %q of an allocation is not absolute", want.Request.OutputDir)
 	}
 	if c.daemon.o.EndpointPath == "" {
-		return compute.Allocation{}, workflow.Errorf(workflow.CodeConflict, "compute nodes cannot find this daemon: it has no endpoint file, as its database is in memory").
+		return compute.Allocation{}, workflow.Errorf(workflow.CodeConflict, "compute nodes cannot find this daemon: it has no endpoint file, because its database is in memory").
 			WithHint("submit to a daemon whose database is a file")
 	}
 	towards, err := c.nodeAddress(ctx)
@@ -289,8 +290,8 @@ func (c *cluster) Submit(ctx context.Context, want allocation.Want) (compute.All
 	return a, err
 }
 
-// nodeAddress is the address of some compute node; empty if the daemon is open
-// for nodes already.
+// nodeAddress returns the address of a compute node; empty if the daemon already listens
+// for nodes.
 func (c *cluster) nodeAddress(ctx context.Context) (string, error) {
 	if c.daemon.Endpoint().NodeURL != "" || c.daemon.o.Nodes.Host != "" {
 		return "", nil
@@ -308,14 +309,14 @@ func (c *cluster) nodeAddress(ctx context.Context) (string, error) {
 			_, err = addressTowards(address)
 		}
 		if err != nil {
-			c.daemon.o.Log.Warn("no way to a compute node is known", "node", node, "error", err)
+			c.daemon.o.Log.Warn("no address of a compute node is known", "node", node, "error", err)
 		}
 		return address, err
 	})
 }
 
-// rememberedAddress is the address of a node that this host knows, empty if none is
-// remembered.
+// rememberedAddress returns the cached address of a node that this host can resolve,
+// empty if there is none.
 func (c *cluster) rememberedAddress(ctx context.Context) string {
 	if c.o.Facts == nil {
 		return ""
@@ -332,7 +333,7 @@ func (c *cluster) rememberedAddress(ctx context.Context) string {
 	return ""
 }
 
-// firstAddress is the address of the first node that has one.
+// firstAddress returns the address of the first node that has one.
 func firstAddress(nodes []string, addressOf func(node string) (string, error)) (string, error) {
 	var failure error
 	for _, node := range nodes {
@@ -345,8 +346,8 @@ func firstAddress(nodes []string, addressOf func(node string) (string, error)) (
 	if failure == nil {
 		return "", errors.New("the cluster has no nodes")
 	}
-	return "", workflow.Errorf(workflow.CodeUnavailable, "none of the nodes that were tried (%s) has an address that this host knows: %v", strings.Join(nodes, ", "), failure).
-		WithHint("name the address of this host that compute nodes reach: server.node_host in the configuration, or serve --node-host ADDRESS")
+	return "", workflow.Errorf(workflow.CodeUnavailable, "no name of the tried nodes (%s) resolves on this host: %v", strings.Join(nodes, ", "), failure).
+		WithHint("configure the address of this host for compute nodes: server.node_host in the configuration, or serve --node-host ADDRESS")
 }
 
 // Poll polls Slurm, if there are allocations.
@@ -362,7 +363,7 @@ func (c *cluster) Poll(ctx context.Context) error {
 	return loop.Poll(ctx)
 }
 
-// Seen is what the loop saw last.
+// Seen returns what the loop saw last.
 func (c *cluster) Seen() allocation.QueueSnapshot {
 	select {
 	case <-c.opened:
@@ -372,16 +373,16 @@ func (c *cluster) Seen() allocation.QueueSnapshot {
 	}
 }
 
-// knownRunners is the server's runners, as the allocation loop sees them.
+// knownRunners are the server's runners, for the allocation loop.
 type knownRunners struct{ *Server }
 
-// Silence returns for how long a runner has made no turn, while the daemon listened.
+// Silence returns for how long a runner has sent no turn while the daemon listened.
 func (s knownRunners) Silence(runner int64) time.Duration {
 	return s.leases.silence(runner, s.Now())
 }
 
-// ActiveSilence is Silence for a runner that has not deregistered. Its registration may be seen
-// in the database a moment before its lease is known.
+// ActiveSilence is Silence for a runner that has not deregistered. Its registration may
+// be visible in the database a moment before its lease is known.
 func (s knownRunners) ActiveSilence(runner int64) time.Duration {
 	return s.leases.activeSilence(runner, s.Now())
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// How long the site is cached, and that it was not found: to find it takes calls to
-// Slurm. While the daemon only tracks allocations that it has, it hardly matters
-// what else the cluster offers.
+// How long the site is cached, and the result that there is none: finding it takes calls
+// of Slurm. While the daemon only tracks existing allocations, it hardly matters what
+// else the cluster offers.
 const (
 	siteFor       = time.Hour
 	siteInUseFor  = 5 * time.Minute
@@ -23,33 +23,33 @@ const (
 type knownSite struct {
 	find    func(ctx context.Context, anew bool) (*siteconfigs.Site, error)
 	now     func() time.Time
-	used    atomic.Bool                      // since the latest find
-	doubted atomic.Bool                      // since the latest find without the cache
-	last    atomic.Pointer[siteconfigs.Site] // that was found; nil: none
+	used    atomic.Bool                      // since the latest search
+	doubted atomic.Bool                      // since the latest search without the cache
+	last    atomic.Pointer[siteconfigs.Site] // the result of that; nil for none
 
 	mu     sync.Mutex
-	found  time.Time // the latest find; zero: never
-	failed bool      // the latest find
+	found  time.Time // time of the latest search; zero for never
+	failed bool      // the latest search
 	site   *siteconfigs.Site
 	err    error
 }
 
-// use notes that a request needs the cluster: from now on the cache lasts for less
-// time. k may be nil.
+// use records that a request needs the cluster: from now on the cache is valid for a
+// shorter time. k may be nil.
 func (k *knownSite) use() {
 	if k != nil {
 		k.used.Store(true)
 	}
 }
 
-// doubt notes that Slurm has rejected what the site should allow: the next find does
-// not use the cache.
+// doubt records that Slurm has rejected something that the site should allow: the next
+// search does not use the cache.
 func (k *knownSite) doubt() {
 	k.doubted.Store(true)
 	k.use()
 }
 
-// Site returns what the cluster offers, or why that is not known.
+// Site returns what the cluster offers, or why that is unknown.
 func (k *knownSite) Site(ctx context.Context) (*siteconfigs.Site, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -70,14 +70,14 @@ func (k *knownSite) Site(ctx context.Context) (*siteconfigs.Site, error) {
 		k.site = site
 		k.last.Store(site)
 	}
-	if k.err = err; k.site != nil { // what was known is better than nothing
+	if k.err = err; k.site != nil { // old facts are better than none
 		k.err = nil
 	}
 	return k.site, k.err
 }
 
-// holdLimit returns how long the site lets held jobs wait. The store calls it, so it
-// uses only what is cached.
+// holdLimit returns how long the site lets held jobs wait. The store calls it, so it uses
+// only cached facts.
 func (d *Daemon) holdLimit() (limit workflow.HoldLimitSource) {
 	site := d.o.Site
 	if d.cluster != nil && d.cluster.site.last.Load() != nil {
@@ -92,7 +92,7 @@ func (d *Daemon) holdLimit() (limit workflow.HoldLimitSource) {
 	return limit
 }
 
-// lasts returns how long the result of the latest find is used.
+// lasts returns how long the result of the latest search is used.
 func (k *knownSite) lasts() time.Duration {
 	switch {
 	case k.failed:

@@ -9,8 +9,7 @@ import (
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 )
 
-// What the cluster was last found to be counts, else what files say; nobody is
-// asked.
+// The site that was last found counts, or else what files say; Slurm is not called.
 func TestHoldLimitOfTheSite(t *testing.T) {
 	held := func(name, onTimeout string) *siteconfigs.Site {
 		return &siteconfigs.Site{Name: name, ClassifyTimeout: siteconfigs.ClassifyTimeout{After: 48 * time.Hour, OnTimeout: onTimeout}}
@@ -53,14 +52,14 @@ func TestTheSiteIsRemembered(t *testing.T) {
 		wantSite  bool
 	}{
 		{0, true, fail, 1, false},
-		{siteUnseenFor / 2, true, nil, 1, false}, // that it failed is remembered for a while
+		{siteUnseenFor / 2, true, nil, 1, false}, // the failure is cached for a while
 		{siteUnseenFor, false, nil, 2, true},
 		{siteInUseFor / 2, true, nil, 2, true},
-		{siteInUseFor, false, nil, 3, true}, // it was in use, and is not any more
+		{siteInUseFor, false, nil, 3, true}, // it was in use, and no longer is
 		{siteInUseFor * 2, false, nil, 3, true},
 		{0, true, nil, 4, true},
 		{siteFor / 2, false, nil, 4, true},
-		{siteFor, false, errors.New("no answer"), 5, true}, // what was known still counts
+		{siteFor, false, errors.New("no answer"), 5, true}, // the old facts still count
 	} {
 		now, fail = now.Add(step.after), step.fail
 		if step.inUse {
@@ -68,10 +67,10 @@ func TestTheSiteIsRemembered(t *testing.T) {
 		}
 		site, err := k.Site(t.Context())
 		if finds != step.wantFinds || (site != nil) != step.wantSite || (err == nil) != step.wantSite {
-			t.Errorf("after %s: %d looks, site %v, error %v", step.after, finds, site, err)
+			t.Errorf("after %s: %d searches, site %v, error %v", step.after, finds, site, err)
 		}
 	}
-	// Slurm has refused something: all is asked for, until there is an answer.
+	// Slurm has rejected something: everything is queried until there is an answer.
 	fail = errors.New("no answer")
 	for _, want := range []int{1, 2, 2} {
 		if want == 1 {
@@ -80,7 +79,7 @@ func TestTheSiteIsRemembered(t *testing.T) {
 		now = now.Add(siteFor)
 		_, _ = k.Site(t.Context())
 		if news != want {
-			t.Errorf("asked for all %d times, want %d", news, want)
+			t.Errorf("queried everything %d times, want %d", news, want)
 		}
 		if want == 1 {
 			fail = nil

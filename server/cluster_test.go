@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// TestSubmitWithoutAWayBack: what runners could not use is not asked for.
+// TestSubmitWithoutAWayBack: allocations that runners could not use are not requested.
 func TestSubmitWithoutAWayBack(t *testing.T) {
 	d := startDaemon(t, func(o *DaemonOptions) {
 		o.Database, o.EndpointPath, o.InMemory = "", "", true
@@ -28,7 +28,7 @@ func TestSubmitWithoutAWayBack(t *testing.T) {
 	}
 }
 
-// A user of whom no file says the name is known to Slurm by the number.
+// Slurm knows a user whose name is in no file by the number.
 func TestWhoAmI(t *testing.T) {
 	name, id := whoAmI(func() (*user.User, error) { return nil, user.UnknownUserIdError(4711) })
 	if want := strconv.Itoa(os.Getuid()); name != want || id != want {
@@ -40,10 +40,10 @@ func TestWhoAmI(t *testing.T) {
 	}
 }
 
-// nobody is a Slurm that must not be asked.
+// nobody is a Slurm that must not be called.
 type nobody struct{ t *testing.T }
 
 func (n nobody) Run(_ context.Context, c slurm.Command) (slurm.Output, error) {
 	n.t.Errorf("%s %q was called", c.Program, c.Args)
-	return slurm.Output{}, errors.New("nobody is there")
+	return slurm.Output{}, errors.New("unexpected call")
 }

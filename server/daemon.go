@@ -26,68 +26,67 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// DaemonOptions say how a daemon runs. Database and EndpointPath are needed,
-// save for a database in memory.
+// DaemonOptions configure a daemon. Database and EndpointPath are required, except for a
+// database in memory.
 type DaemonOptions struct {
 	Database     string // path of the job database
-	EndpointPath string // where to write how to reach it; empty: nowhere
-	// InMemory keeps the database in memory; what the file Database has is read
-	// at the start.
+	EndpointPath string // file for how to reach it; empty for none
+	// InMemory keeps the database in memory; it starts with the contents of the file
+	// Database.
 	InMemory  bool
 	Snapshots Snapshots
-	// Host and Port are where it listens on TCP; 127.0.0.1 and a free port
-	// where zero.
+	// Host and Port are where it listens on TCP; by default 127.0.0.1 and a free port.
 	Host string
 	Port int
 	// Sockets are the folders for its Unix socket.
 	Sockets socket.Folders
-	// Token is what callers must know for whom the kernel does not vouch as the user
-	// who runs the daemon. If it is empty, it is that of the daemon that was here
-	// before and ended in an orderly way, or a new one.
+	// Token is required of callers whom the kernel does not identify as the user who runs
+	// the daemon. If it is empty, it is that of the previous daemon if that ended in an
+	// orderly way, or else a new one.
 	Token string
-	// Shared lets in other users of this host, by their credentials. Without it
-	// only the user who runs the daemon gets an answer.
+	// Shared admits other users of this host, by their credentials. Without it only the
+	// user who runs the daemon gets an answer.
 	Shared bool
-	// Passwords are those of the users of a shared daemon; nil: there is only the
-	// token. PasswordsKept is how long one that was right is remembered.
+	// Passwords are those of the users of a shared daemon; nil if there is only the
+	// token. PasswordsKept is how long a correct password is remembered.
 	Passwords     *access.Passwords
 	PasswordsKept time.Duration
 	// ReadPasswords reads them again; nil if that is not possible.
 	ReadPasswords func() (*access.Passwords, error)
-	// PeerUID asks the kernel who is at the other end of a connection; peer.UID if
+	// PeerUID asks the kernel for the user at the other end of a connection; peer.UID if
 	// nil.
 	PeerUID func(net.Conn) (uint32, error)
-	User    string // who a caller without a name is
-	// Nodes says how compute nodes reach the daemon, once they have to.
+	User    string // the name of callers without one
+	// Nodes configures how compute nodes reach the daemon, if they need to.
 	Nodes NodeAccess
-	// AllowedHosts are names by which it is reached besides those of this
-	// machine, and hosts of pages that may use it.
+	// AllowedHosts are names of the daemon besides those of this machine, and hosts of
+	// pages that may use it.
 	AllowedHosts []string
-	// Cluster is the Slurm cluster to ask for allocations.
+	// Cluster is the Slurm cluster to request allocations from.
 	Cluster ClusterOptions
-	// Site is where the daemon runs as far as files describe it; nil: they do not.
+	// Site is where the daemon runs, according to files; nil if they do not say.
 	Site *siteconfigs.Site
-	// IdleTimeout is how long the daemon runs when it is not needed; 0: for ever.
+	// IdleTimeout is how long the daemon runs when it is not needed; 0: forever.
 	IdleTimeout time.Duration
 	// Lease is how long a runner's leases last after its latest turn; 0 means
 	// DefaultLease.
 	Lease time.Duration
-	// Notify says how messages about alerts are sent.
+	// Notify configures how messages about alerts are sent.
 	Notify NotifyOptions
-	// InProcess leaves out the listeners and the endpoint file: all callers are
-	// in this process and use Handler.
+	// InProcess omits the listeners and the endpoint file: all callers are in this
+	// process and use Handler.
 	InProcess bool
-	// Now is the host's clock, which may jump; time.Now if nil. Leases go by
-	// the monotonic clock in any case.
+	// Now is the clock of the host, which may jump; time.Now if nil. Leases always use
+	// the monotonic clock.
 	Now func() time.Time
-	// StartLogin starts a runner on this host for jobs that run here alone; nil if
-	// they have to wait for one that a user starts.
+	// StartLogin starts a runner on this host for jobs that run only here; nil if they
+	// must wait for one that a user starts.
 	StartLogin func(store.LoginWork) (LoginProcess, error)
-	// EndLeftovers ends what a dead runner of this host left running; the
-	// argument is the runner's output directory.
+	// EndLeftovers ends what a dead runner of this host left running; the argument is the
+	// runner's output directory.
 	EndLeftovers func(outputDir string) error
-	// Spooled reads what a runner that is over wrote down in an output directory;
-	// nil if that is not possible.
+	// Spooled reads the spool of a runner that has ended, in an output directory; nil if
+	// that is not possible.
 	Spooled func(outputDir, database string, runnerID int64) ([]Spooled, error)
 
 	Version           string
@@ -97,9 +96,9 @@ type DaemonOptions struct {
 	Log               *slog.Logger
 	Failpoint         func(name string)
 
-	openFiles uint64        // in tests: instead of the limit for open files
-	grace     time.Duration // in tests: instead of graceTime
-	stall     time.Duration // in tests: instead of stallTime
+	openFiles uint64        // in tests: overrides the limit for open files
+	grace     time.Duration // in tests: overrides graceTime
+	stall     time.Duration // in tests: overrides stallTime
 }
 
 // Daemon owns the job database and serves the API until it is stopped or has
@@ -114,9 +113,9 @@ type Daemon struct {
 	notifier *notifier
 	idle     *idle
 	guard    *guard.Guard
-	untold   sync.Once     // the log says that the kernel does not tell who calls
+	untold   sync.Once     // logs once that the kernel does not name callers
 	cluster  *cluster      // nil without Slurm
-	logins   *loginRunners // nil if the daemon starts none
+	logins   *loginRunners // nil if the daemon starts no runners
 
 	nodes  nodeAccess
 	shares connlimit.Shares
@@ -125,10 +124,10 @@ type Daemon struct {
 	loops  sync.WaitGroup
 	stop   sync.Once
 	done   chan struct{} // closed when everything has ended
-	err    error         // how it ended; read after done
+	err    error         // how it ended; read it after done
 }
 
-// shutdownTime bounds how long answers that are under way may take.
+// shutdownTime limits how long answers in progress may take.
 const shutdownTime = 5 * time.Second
 
 // Start opens the database, listens, writes the endpoint file and serves.
@@ -151,25 +150,25 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 			if c.Cancels {
 				select {
 				case cancels <- struct{}{}:
-				default: // it is already woken
+				default: // it has been woken already
 				}
 			}
 			if len(c.Ready)+len(c.Ended) > 0 || c.Allocations {
 				select {
 				case changed <- struct{}{}:
-				default: // it is already woken
+				default: // it has been woken already
 				}
 			}
 			if len(c.Ready)+len(c.Runners) > 0 {
 				select {
 				case logins <- struct{}{}:
-				default: // it is already woken
+				default: // it has been woken already
 				}
 			}
 			if c.Notifications {
 				select {
 				case notify <- struct{}{}:
-				default: // it is already woken
+				default: // it has been woken already
 				}
 			}
 			if c.NotBefore != 0 {
@@ -208,7 +207,7 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 	return d, nil
 }
 
-// authenticator checks who makes a request.
+// authenticator returns what checks the callers of requests.
 func (d *Daemon) authenticator() access.Authenticator {
 	var owner access.Authenticator = access.NewTokenAuth(d.o.Token, d.o.User)
 	if d.o.Passwords != nil {
@@ -231,8 +230,8 @@ func (d *Daemon) authenticator() access.Authenticator {
 	}
 }
 
-// unknownPeer has credentials decide about a connection of which the kernel does not
-// tell who makes it.
+// unknownPeer reports whether a connection stays whose user the kernel does not name; its
+// requests then need credentials.
 func (d *Daemon) unknownPeer(c net.Conn, err error) bool {
 	if at, ok := c.RemoteAddr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
 		return true // as for every other host
@@ -242,13 +241,13 @@ func (d *Daemon) unknownPeer(c net.Conn, err error) bool {
 		if d.o.EndpointPath != "" {
 			file = TokenPath(d.o.EndpointPath)
 		}
-		d.o.Log.Warn("the kernel does not tell which user calls, as in some sandboxes: callers need the token", "token_file", file, "error", err)
+		d.o.Log.Warn("the kernel does not report the calling user, as in some sandboxes: callers need the token", "token_file", file, "error", err)
 	})
 	return true
 }
 
-// complete fills in defaults and returns an error of the code invalid for an option
-// that makes no sense.
+// complete sets defaults. It returns an error with CodeInvalid for an option that makes
+// no sense.
 func (o *DaemonOptions) complete() error {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -260,11 +259,11 @@ func (o *DaemonOptions) complete() error {
 		o.Host = "127.0.0.1"
 	}
 	if o.Lease = cmp.Or(o.Lease, DefaultLease); o.Lease < leastLease {
-		return workflow.Errorf(workflow.CodeInvalid, "leases of %s are too short", o.Lease).WithHint("let them be %s at least", leastLease)
+		return workflow.Errorf(workflow.CodeInvalid, "leases of %s are too short", o.Lease).WithHint("use at least %s", leastLease)
 	}
 	if !isLoopback(o.Host) {
-		return workflow.Errorf(workflow.CodeInvalid, "refused to listen on %s without encryption: who listens on the way could read the credentials and run commands as you", o.Host).
-			WithHint("leave --host at 127.0.0.1; for other hosts --node-host ADDRESS listens with TLS, for callers with credentials")
+		return workflow.Errorf(workflow.CodeInvalid, "will not listen on %s without encryption: anybody on the network could read the credentials and run commands as you", o.Host).
+			WithHint("leave --host at 127.0.0.1; for other hosts use --node-host ADDRESS, which listens with TLS, for callers with credentials")
 	}
 	if o.Token == "" {
 		o.Token = cmp.Or(formerToken(o.EndpointPath), NewToken())
@@ -280,7 +279,7 @@ func (o *DaemonOptions) complete() error {
 	return nil
 }
 
-// serve listens and starts everything that runs beside the requests.
+// serve listens and starts all loops.
 func (d *Daemon) serve(ctx context.Context) error {
 	if err := d.recover(ctx); err != nil {
 		return err
@@ -326,8 +325,8 @@ func (d *Daemon) serve(ctx context.Context) error {
 	return nil
 }
 
-// open listens, and writes the endpoint file that says where. former is what the
-// endpoint file of a daemon that was killed says.
+// open listens, and writes where to the endpoint file. former is the endpoint file of a
+// daemon that was killed.
 func (d *Daemon) open(former Endpoint) ([]net.Listener, error) {
 	host, _ := os.Hostname() // empty where there is none
 	d.endpoint = Endpoint{
@@ -362,14 +361,14 @@ func (d *Daemon) open(former Endpoint) ([]net.Listener, error) {
 	return listeners, nil
 }
 
-// listenUnix listens on a Unix socket, whose path only the endpoint file has; nil if
-// there is no place for one. Without it clients use the port, where the kernel also
-// tells who calls.
+// listenUnix listens on a Unix socket, whose path is only in the endpoint file; nil if
+// there is no folder for one. Without it clients use the port, where the kernel also
+// names the caller.
 func (d *Daemon) listenUnix(former Endpoint) *socket.Listener {
 	if d.o.EndpointPath == "" {
 		return nil // no client could find it
 	}
-	// Hosts share folders, and have their own daemons of a path.
+	// Hosts that share a folder have different daemons with the same path.
 	of := sha256.Sum256([]byte(d.endpoint.Host + "\x00" + d.o.Database))
 	left := ""
 	if former.Host == d.endpoint.Host {
@@ -377,28 +376,26 @@ func (d *Daemon) listenUnix(former Endpoint) *socket.Listener {
 	}
 	l, err := socket.Listen(d.o.Sockets, hex.EncodeToString(of[:8]), left)
 	if err != nil {
-		d.o.Log.Warn("no Unix socket can be had: commands on this host use the port", "url", d.endpoint.URL, "error", err)
+		d.o.Log.Warn("no folder for a Unix socket: commands on this host use the port", "url", d.endpoint.URL, "error", err)
 		return nil
 	}
 	return l
 }
 
-// connContext has requests know the connection that they come by.
+// connContext stores the connection of a request in its context.
 func connContext(ctx context.Context, c net.Conn) context.Context {
 	return guard.ConnContext(connlimit.Context(ctx, c), c)
 }
 
-// Limits of a connection: how long it may be open without a request that was
-// admitted, without a part of a header, a body or an answer that moves on, and
-// without a request.
+// Limits of a connection: how long it may be open without an admitted request, without
+// progress of a header, a body or an answer, and without a request.
 const (
 	graceTime  = 15 * time.Second
 	stallTime  = 30 * time.Second
 	unusedTime = 2 * time.Minute
 )
 
-// limit bounds the connections of a listener. Half of them may be without
-// credentials.
+// limit limits the connections of a listener. Half of them may be without credentials.
 func (d *Daemon) limit(l net.Listener, most int) net.Listener {
 	return connlimit.New(l, connlimit.Options{
 		Max: most, MaxPending: most / 2, Grace: cmp.Or(d.o.grace, graceTime), Stall: cmp.Or(d.o.stall, stallTime), Closed: d.server.Metrics.connectionClosed,
@@ -417,7 +414,7 @@ func (d *Daemon) accept(l net.Listener) {
 	})
 }
 
-// listen listens on TCP, where any port will do on that of a daemon that died.
+// listen listens on TCP: if any port will do, on that of a daemon that died.
 func (d *Daemon) listen() (net.Listener, error) {
 	if former := formerPort(d.o.EndpointPath); d.o.Port == 0 && former != 0 {
 		if l, err := listenTCP(d.o.Host, former); err == nil {
@@ -427,12 +424,12 @@ func (d *Daemon) listen() (net.Listener, error) {
 	return listenTCP(d.o.Host, d.o.Port)
 }
 
-// recover brings what a former daemon left behind into order.
+// recover cleans up after a previous daemon.
 func (d *Daemon) recover(ctx context.Context) error {
 	if n, err := d.store.Tasks.FailInterrupted(ctx); err != nil {
 		return err
 	} else if n > 0 {
-		d.o.Log.Warn("tasks of the former daemon have failed", "tasks", n)
+		d.o.Log.Warn("tasks of the previous daemon have failed", "tasks", n)
 	}
 	if err := d.store.Workflows.DeleteLeftovers(ctx); err != nil {
 		return err
@@ -446,11 +443,11 @@ func (d *Daemon) recover(ctx context.Context) error {
 	for _, r := range runners {
 		d.server.leases.adopt(r.ID, now)
 		if r.Hostname == d.watchdog.host {
-			d.server.leases.doubt(r.ID) // whether it is still there can be seen at once
+			d.server.leases.doubt(r.ID) // whether it is alive can be checked at once
 		}
 	}
 	// Deadlines that passed while no daemon ran are decided before the first request:
-	// daemons that run only for a moment would leave them to the next one for ever.
+	// daemons that run only briefly would leave them to the next one forever.
 	d.watchdog.passDeadlines(ctx)
 	return nil
 }
@@ -482,7 +479,7 @@ func (d *Daemon) supervise(run context.Context) {
 	if err := removeEndpoint(d.o.EndpointPath, d.Endpoint()); err != nil {
 		d.o.Log.Warn("cannot remove the endpoint file", "error", err)
 	}
-	d.server.Stop() // event streams and long polls end
+	d.server.Stop() // ends event streams and long polls
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
 	if err := d.http.Shutdown(ctx); err != nil {
@@ -496,20 +493,20 @@ func (d *Daemon) supervise(run context.Context) {
 	d.err = errors.Join(d.err, d.store.Close())
 }
 
-// Endpoint is where the daemon can be reached.
+// Endpoint returns where the daemon can be reached.
 func (d *Daemon) Endpoint() Endpoint {
 	d.nodes.mu.Lock()
 	defer d.nodes.mu.Unlock()
 	return d.endpoint
 }
 
-// Store is the daemon's database, for callers in the same process.
+// Store returns the daemon's database, for callers in the same process.
 func (d *Daemon) Store() *store.Store { return d.store }
 
-// Stop ends the daemon; it does not wait.
+// Stop ends the daemon without waiting.
 func (d *Daemon) Stop() { d.stop.Do(d.cancel) }
 
-// Wait returns when the daemon has ended, and how.
+// Wait waits until the daemon has ended, and returns how.
 func (d *Daemon) Wait() error {
 	<-d.done
 	return d.err

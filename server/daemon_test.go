@@ -74,7 +74,7 @@ func TestDaemonRefusesASecondOne(t *testing.T) {
 		t.Errorf("a second daemon of the same database: %v", err)
 	}
 	if _, err := ReadEndpoint(o.EndpointPath); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the refused daemon left an endpoint file: %v", err)
+		t.Errorf("the rejected daemon left an endpoint file: %v", err)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestDaemonRefusesATakenPort(t *testing.T) {
 		Database: filepath.Join(t.TempDir(), "x.db"), EndpointPath: filepath.Join(t.TempDir(), "e.json"), Port: port,
 	})
 	if workflow.CodeOf(err) != workflow.CodeConflict {
-		t.Errorf("on a port that is taken: %v", err)
+		t.Errorf("on a port that is in use: %v", err)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestDaemonLeavesWhenIdle(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := ReadEndpoint(d.o.EndpointPath); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the endpoint file is still there: %v", err)
+		t.Errorf("the endpoint file still exists: %v", err)
 	}
 }
 
@@ -128,17 +128,17 @@ func TestLeases(t *testing.T) {
 	l.Renew(1, 3, start)
 	l.doubt(1)
 	if got := l.silent(start); len(got) != 1 {
-		t.Errorf("a broken connection is not looked at: %v", got)
+		t.Errorf("a broken connection is not checked: %v", got)
 	}
 	l.Forget(1)
 	if l.any() {
-		t.Error("a runner that left is still there")
+		t.Error("a runner that left is still known")
 	}
 }
 
 func TestProcessExists(t *testing.T) {
 	if processExists(1 << 30) {
-		t.Error("a process that cannot be there exists")
+		t.Error("an impossible process exists")
 	}
 	if !processExists(1) {
 		t.Error("the first process does not exist")
@@ -146,7 +146,7 @@ func TestProcessExists(t *testing.T) {
 }
 
 // After an orderly end the token is the same. After a kill somebody else may have
-// listened on the port and got it from whoever relied on the port.
+// listened on the port and got the token from a client that relied on the port.
 func TestTheTokenChangesWithAnUncleanEnd(t *testing.T) {
 	dir := t.TempDir()
 	o := DaemonOptions{Database: filepath.Join(dir, "torc.db"), EndpointPath: filepath.Join(dir, "endpoint.json")}
@@ -165,7 +165,7 @@ func TestTheTokenChangesWithAnUncleanEnd(t *testing.T) {
 	if got := run(); got.Token != first.Token {
 		t.Errorf("after an orderly end: token %s, was %s", got.Token, first.Token)
 	}
-	// As a daemon that was killed leaves it.
+	// This is how a killed daemon leaves it.
 	if err := writeEndpoint(o.EndpointPath, first); err != nil {
 		t.Fatal(err)
 	}
@@ -184,11 +184,11 @@ func TestATokenThatOthersCouldReadIsNotUsedAgain(t *testing.T) {
 	}
 	d := startDaemon(t, func(o *DaemonOptions) { o.EndpointPath = path })
 	if d.Endpoint().Token == "known" {
-		t.Error("the token is that of the open file")
+		t.Error("the token is that of the readable file")
 	}
 }
 
-// Without a place for a socket there is the port.
+// Without a folder for a socket there is the port.
 func TestDaemonWithoutASocket(t *testing.T) {
 	var log strings.Builder
 	d := startDaemon(t, func(o *DaemonOptions) {

@@ -74,10 +74,10 @@ func TestDefinitionRefusalsLeaveNothing(t *testing.T) {
 		"unknown job":      {header + `{"jobs":[{"name":"a","command":"true","depends_on":[7]}]}` + "\n" + end, 422, ""},
 		"unknown file":     {header + `{"jobs":[{"name":"a","command":"true","input_files":[7]}]}` + "\n" + end, 422, ""},
 		"unknown name":     {header + `{"jobs":[{"name":"a","command":"true","resource_requirements":"x"}]}` + "\n" + end, 422, ""},
-		"bad memory":       {header + `{"resource_requirements":[{"name":"r","num_cpus":1,"num_nodes":1,"memory":"x","runtime":"PT1M"}]}` + "\n" + end, 422, "memory"},
+		"invalid memory":   {header + `{"resource_requirements":[{"name":"r","num_cpus":1,"num_nodes":1,"memory":"x","runtime":"PT1M"}]}` + "\n" + end, 422, "memory"},
 		"huge number":      {`{"workflow":{"name":"w","user":"me","metadata":{"x":1e400}}}` + "\n" + job + end, 422, "line 1: Json deserialize error: field `metadata`: the number 1e400"},
 		"half a character": {header + `{"user_data":[{"name":"a"},{"name":"b","data":["\ud800"]}]}` + "\n" + end, 422, "line 2: Json deserialize error: field `data` in user_data[1]: a text has half"},
-		"bad env":          {`{"workflow":{"name":"w","user":"me","env":{"1":"2"}}}` + "\n" + job + end, 422, "environment"},
+		"invalid env":      {`{"workflow":{"name":"w","user":"me","env":{"1":"2"}}}` + "\n" + job + end, 422, "environment"},
 	} {
 		got := a.define(strings.NewReader(c.text))
 		if got.status != c.status || !strings.Contains(got.text, c.words) {

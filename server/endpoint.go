@@ -18,8 +18,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Endpoint is where a daemon can be reached, as its endpoint file says. The
-// file is readable for its owner only, since it has the token.
+// Endpoint is where a daemon can be reached, according to its endpoint file. Only its
+// owner can read the file, since it contains the token.
 type Endpoint struct {
 	URL      string    `json:"url"`              // of the API, on TCP
 	Socket   string    `json:"socket,omitempty"` // Unix socket on Host
@@ -30,36 +30,36 @@ type Endpoint struct {
 	Database string    `json:"database"` // absolute
 	Started  time.Time `json:"started"`
 	Version  string    `json:"version"`
-	Cluster  string    `json:"cluster,omitempty"` // Slurm's name of it; empty if there is none, or it is not known
+	Cluster  string    `json:"cluster,omitempty"` // its name in Slurm; empty if there is none or it is unknown
 
-	// NodeURL is the API for runners on compute nodes, by TLS with the certificate of
+	// NodeURL is the API for runners on compute nodes, over TLS with the certificate of
 	// Fingerprint; both are empty while no compute node needs the daemon.
 	NodeURL     string `json:"node_url,omitempty"`
 	Fingerprint string `json:"fingerprint,omitempty"` // SHA-256, hexadecimal
 }
 
-// EndpointPath is where the user's own daemon keeps its endpoint file.
+// EndpointPath returns the path of the endpoint file of the user's own daemon.
 func EndpointPath(home string) string { return filepath.Join(home, "endpoint.json") }
 
-// DatabaseEndpointPath is where the daemon of a database that is not in a home
-// keeps its endpoint file.
+// DatabaseEndpointPath returns the path of the endpoint file of the daemon of a database
+// that is not in a home directory.
 func DatabaseEndpointPath(database string) string { return database + ".endpoint.json" }
 
-// TokenPath is the file that holds nothing but the token of a daemon; jobs are
-// told its path.
+// TokenPath returns the path of the file that contains only the token of a daemon; jobs
+// are given this path.
 func TokenPath(endpointPath string) string {
 	return strings.TrimSuffix(endpointPath, ".json") + ".token"
 }
 
-// ClusterPath is the file that holds nothing but the name of the Slurm cluster
-// whose allocations are in a daemon's database. It stays when the daemon ends.
+// ClusterPath returns the path of the file that contains only the name of the Slurm
+// cluster whose allocations are in a daemon's database. It stays when the daemon ends.
 func ClusterPath(endpointPath string) string {
 	return strings.TrimSuffix(endpointPath, ".json") + ".cluster"
 }
 
-// OtherCluster returns an error if the daemon of an endpoint file, the running one or
-// a former one, serves another Slurm cluster than the one named here. It returns nil
-// if either name is empty, as that is then not known.
+// OtherCluster returns an error if the daemon of an endpoint file, the running one or a
+// previous one, serves another Slurm cluster than here. It returns nil if either name is
+// empty, since that is then unknown.
 func OtherCluster(endpointPath, here string) error {
 	served := servedCluster(endpointPath)
 	if served == "" || here == "" || strings.EqualFold(served, here) {
@@ -71,8 +71,8 @@ func OtherCluster(endpointPath, here string) error {
 			served, filepath.Dir(endpointPath)+"-"+here, here)
 }
 
-// servedCluster is the cluster that the daemon of an endpoint file serves, or
-// that a former one had allocations of.
+// servedCluster returns the cluster that the daemon of an endpoint file serves, or of
+// which a previous one had allocations.
 func servedCluster(endpointPath string) string {
 	if endpointPath == "" {
 		return ""
@@ -87,8 +87,8 @@ func servedCluster(endpointPath string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// ReadEndpoint reads an endpoint file; fs.ErrNotExist if there is none, an error of the
-// code forbidden if another user could have written it.
+// ReadEndpoint reads an endpoint file. It returns fs.ErrNotExist if there is none, and an
+// error with CodeForbidden if another user could have written it.
 func ReadEndpoint(path string) (Endpoint, error) {
 	text, err := trustedfile.ReadPlain(path)
 	if err != nil {
@@ -97,25 +97,25 @@ func ReadEndpoint(path string) (Endpoint, error) {
 	return ParseEndpoint(path, text)
 }
 
-// ParseEndpoint reads the text of an endpoint file, whoever could have written
-// it. The path is for the error, which has the code corrupt.
+// ParseEndpoint parses the text of an endpoint file, whoever could have written it. The
+// path is for the error, which has CodeCorrupt.
 func ParseEndpoint(path string, text []byte) (Endpoint, error) {
 	var e Endpoint
 	if err := json.Unmarshal(text, &e); err != nil {
 		return Endpoint{}, workflow.Errorf(workflow.CodeCorrupt, "endpoint file %s: %v", path, err).
-			WithHint("delete it; a daemon that runs writes it anew when it is restarted")
+			WithHint("delete it; a running daemon writes it again when it is restarted")
 	}
 	return e, nil
 }
 
-// writeEndpoint writes the endpoint file and the token file. Without a path
-// nothing is written, and nothing is read or removed by the functions below.
+// writeEndpoint writes the endpoint file and the token file. With an empty path nothing
+// is written, and the functions below read and remove nothing.
 func writeEndpoint(path string, e Endpoint) error {
 	if path == "" {
 		return nil
 	}
 	if err := trustedfile.CheckFolder(filepath.Dir(path)); err != nil {
-		return err // readers would not trust what we write there
+		return err // readers would not trust a file there
 	}
 	text, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
@@ -127,8 +127,8 @@ func writeEndpoint(path string, e Endpoint) error {
 	return trustedfile.Write(path, append(text, '\n'), 0o600)
 }
 
-// removeEndpoint removes the endpoint file, if it is still the endpoint's own.
-// The token stays: runners and commands on other hosts know it.
+// removeEndpoint removes the endpoint file, if it is still that of the endpoint. The
+// token stays: runners and commands on other hosts know it.
 func removeEndpoint(path string, e Endpoint) error {
 	if path == "" {
 		return nil
@@ -140,10 +140,10 @@ func removeEndpoint(path string, e Endpoint) error {
 	return os.Remove(path)
 }
 
-// formerToken returns the token of the daemon that was here before, empty if
-// there was none, if others could have read it, or if that daemon did not end in an
-// orderly way, as its endpoint file shows: another user may have listened on its
-// port since, and got the token from a program that relied on it.
+// formerToken returns the token of the previous daemon. It is empty if there was none, if
+// others could have read it, or if that daemon did not end in an orderly way, as its
+// endpoint file shows: another user may have listened on its port since then, and got the
+// token from a program that relied on it.
 func formerToken(endpointPath string) string {
 	if endpointPath == "" {
 		return ""
@@ -159,8 +159,8 @@ func formerToken(endpointPath string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// formerPort returns the port of a daemon that died and left its endpoint file,
-// 0 if there is none. Jobs that are still running know it.
+// formerPort returns the port of a daemon that died and left its endpoint file, 0 if
+// there is none. Jobs that are still running know it.
 func formerPort(endpointPath string) int {
 	e, err := ReadEndpoint(endpointPath)
 	if err != nil {
@@ -177,15 +177,15 @@ func formerPort(endpointPath string) int {
 	return port
 }
 
-// NewToken makes a secret for a daemon.
+// NewToken returns a new secret for a daemon.
 func NewToken() string {
 	secret := make([]byte, 24)
 	_, _ = rand.Read(secret) // never fails
 	return hex.EncodeToString(secret)
 }
 
-// BootID identifies the current boot of this host; empty where the kernel does
-// not say.
+// BootID identifies the current boot of this host; empty if the kernel does not report
+// it.
 func BootID() string {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -22,7 +22,7 @@ type frame struct {
 	data api.StreamEvent
 }
 
-// readFrames reads n frames from a stream that begins as told, then leaves it.
+// readFrames reads n frames from a stream and then leaves it.
 func readFrames(t *testing.T, url string, n int, header http.Header) []frame {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -122,7 +122,7 @@ func TestStreamBeginsWithTheNextEvent(t *testing.T) {
 	url := fmt.Sprintf("%s/workflows/%d/events/stream", a.listen(), id)
 	got := make(chan []frame, 1)
 	go func() { got <- readFrames(t, url, 1, nil) }()
-	for i := 0; ; i++ { // until the stream has begun, events pass it by
+	for i := 0; ; i++ { // until the stream has begun, events are not in it
 		if _, err := a.Store.Events.Create(t.Context(), id, json.RawMessage(strconv.Itoa(i))); err != nil {
 			t.Fatal(err)
 		}
@@ -170,13 +170,13 @@ func TestStopEndsStreams(t *testing.T) {
 	a := newAPI(t)
 	id := a.workflow()
 	url := fmt.Sprintf("%s/workflows/%d/events/stream", a.listen(), id)
-	response, err := http.Get(url) //nolint:noctx // Stop is what ends it
+	response, err := http.Get(url) //nolint:noctx // Stop ends it
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
 	a.Stop()
 	if lines := bufio.NewScanner(response.Body); lines.Scan() {
-		t.Errorf("the stopped stream says %q", lines.Text())
+		t.Errorf("the stopped stream returns %q", lines.Text())
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// heldJob makes a job that waits for a decision and returns its path.
+// heldJob creates a job that waits for a decision and returns its path.
 func (a *testAPI) heldJob(w int64) string {
 	a.t.Helper()
 	path := fmt.Sprintf("/jobs/%v", a.must("POST", "/jobs", fmt.Sprintf(`{"workflow_id": %d, "name": "j", "command": "true"}`, w))["id"])
@@ -53,7 +53,7 @@ func TestResolveHolds(t *testing.T) {
 	}
 }
 
-// TestHoldVerdicts: each entry is answered by itself.
+// TestHoldVerdicts: each entry has an answer of its own.
 func TestHoldVerdicts(t *testing.T) {
 	a := newAPI(t)
 	w := a.workflow()

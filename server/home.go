@@ -20,7 +20,7 @@ func (s *Server) pages() []rest.Route {
 	}
 }
 
-// serveHome is for people who open the daemon's address in a browser.
+// serveHome answers people who open the daemon's address in a browser.
 func (s *Server) serveHome(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	fmt.Fprintf(w, `<!doctype html>

@@ -15,10 +15,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/server/rest"
 )
 
-// TestNoRequestIsAServerError sends requests that are half right to every
-// route: ids that exist, that belong to another workflow or to nothing, huge
-// numbers, wrong types, missing and unknown fields. Whatever a client sends,
-// the answer is below 500 and as openapi.yaml describes it.
+// TestNoRequestIsAServerError sends requests that are half right to every route: ids that
+// exist, that belong to another workflow or to nothing, huge numbers, wrong types,
+// missing and unknown fields. Whatever a client sends, the answer is below 500 and as
+// openapi.yaml describes it.
 func TestNoRequestIsAServerError(t *testing.T) {
 	a := newAPI(t)
 	var routes []rest.Route
@@ -51,12 +51,12 @@ func TestNoRequestIsAServerError(t *testing.T) {
 // hostile draws requests.
 type hostile struct {
 	*rapid.T
-	ids []string // of rows that exist, or did
+	ids []string // of rows that exist, or existed
 }
 
 func (h *hostile) learn(id int64) { h.ids = append(h.ids, fmt.Sprint(id)) }
 
-// oneIn is true in one of n cases.
+// oneIn returns true in one of n cases.
 func (h *hostile) oneIn(n int, what string) bool { return rapid.IntRange(1, n).Draw(h.T, what) == n }
 
 func (h *hostile) pick(what string, values []string) string {
@@ -83,7 +83,7 @@ func (h *hostile) path(rt rest.Route) string {
 		switch {
 		case p.In == "path":
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(h.param(p)))
-		case p.Required && !h.oneIn(50, "left out"), h.oneIn(5, "given"):
+		case p.Required && !h.oneIn(50, "omitted"), h.oneIn(5, "given"):
 			query.Set(p.Name, h.param(p))
 		}
 	}
@@ -102,7 +102,7 @@ func (h *hostile) param(p rest.Param) string {
 	return h.pick(p.Name, hostileWords[1:])
 }
 
-// text is a body for a route: mostly of the right shape.
+// text returns a body for a route: mostly of the right shape.
 func (h *hostile) text(rt rest.Route) string {
 	if rt.Body == nil {
 		return h.pick("body", []string{"", "null", "{}", "{"})
@@ -113,7 +113,7 @@ func (h *hostile) text(rt rest.Route) string {
 	return h.json(rt.Body, 0)
 }
 
-// json writes a value of a type, now and then one of another type.
+// json writes a value of a type, and sometimes one of another type.
 func (h *hostile) json(typ reflect.Type, depth int) string {
 	if depth > 4 || h.oneIn(150, "wrong") {
 		return h.pick("value", []string{"null", "1.5", "true", `"x"`, "[]", "{}", "[null]", "-0"})

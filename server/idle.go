@@ -11,17 +11,17 @@ import (
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
-// idle notices when the daemon is no longer needed.
+// idle detects when the daemon is no longer needed.
 type idle struct {
 	store   *store.Store
 	leases  *leases
 	timeout time.Duration
 	log     *slog.Logger
 
-	open atomic.Int64 // requests under way that were let in
+	open atomic.Int64 // admitted requests in progress
 	last atomic.Int64 // when the latest one ended, in ns since the epoch
 
-	mu   sync.Mutex // held to begin a request, and to decide to stop
+	mu   sync.Mutex // held to start a request, and to decide to stop
 	left bool       // the daemon is stopping: it answers no more requests
 }
 
@@ -32,9 +32,9 @@ func newIdle(st *store.Store, l *leases, timeout time.Duration, log *slog.Logger
 	return i
 }
 
-// begin counts an authorized request, until end; others do not keep the daemon up. It
-// returns false if the daemon has decided to stop: then the request gets no answer, as
-// if it came after that, and its client starts another daemon.
+// begin counts an authorized request until end; others do not keep the daemon running. It
+// returns false if the daemon has decided to stop: then the request gets no answer, as if
+// it came after that, and its client starts another daemon.
 func (i *idle) begin() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -49,7 +49,7 @@ func (i *idle) end() {
 	i.open.Add(-1)
 }
 
-// leave decides whether to stop: not if a request is under way or one has ended
+// leave decides whether to stop: not while a request is in progress, or if one has ended
 // within the timeout.
 func (i *idle) leave(now time.Time) bool {
 	i.mu.Lock()
@@ -58,7 +58,7 @@ func (i *idle) leave(now time.Time) bool {
 	return i.left
 }
 
-// wait returns true when the daemon was not needed for the timeout, false when ctx
+// wait returns true when the daemon was not needed for the timeout, and false when ctx
 // ends.
 func (i *idle) wait(ctx context.Context) bool {
 	tick := time.NewTicker(max(i.timeout/10, time.Millisecond))
@@ -88,16 +88,15 @@ func (i *idle) needed(ctx context.Context) bool {
 	return err != nil || open
 }
 
-// A daemon gives back memory that it does not need when no request has ended for
-// quietTime. Those of runners at work never cease: then it does so in the midst
-// of them, busyTime after the last time.
+// A daemon releases unneeded memory when no request has ended for quietTime. The requests
+// of busy runners never cease: then it does so every busyTime.
 const (
 	quietTime = 3 * time.Second
 	busyTime  = time.Minute
 )
 
-// giveBackMemory gives memory back to the system after each burst of requests,
-// and now and then in a long one: a daemon on a login node is a guest there.
+// giveBackMemory returns memory to the system after each burst of requests, and regularly
+// during a long one: a daemon on a login node is a guest there.
 func (i *idle) giveBackMemory(ctx context.Context) {
 	tick := time.NewTicker(quietTime)
 	defer tick.Stop()
@@ -111,7 +110,7 @@ func (i *idle) giveBackMemory(ctx context.Context) {
 				continue
 			}
 			if err := i.store.GiveBackMemory(ctx); err != nil && ctx.Err() == nil {
-				i.log.Warn("cannot give back memory", "error", err)
+				i.log.Warn("cannot release memory", "error", err)
 			}
 			debug.FreeOSMemory()
 		}
@@ -125,8 +124,8 @@ type bursts struct {
 	since time.Time // since when there is another
 }
 
-// end reports whether a burst has ended, or has lasted for long enough. last is
-// when the latest request ended.
+// end reports whether a burst has ended, or has lasted long enough. last is when the
+// latest request ended.
 func (b *bursts) end(last int64, now time.Time) bool {
 	quiet := last == b.last
 	b.last = last

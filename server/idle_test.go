@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestRequestWhileTheDaemonLeaves: a daemon that nobody has needed does not leave
-// with a request that has just come, and takes none when it has decided to leave:
-// it would not see to what comes of it.
+// TestRequestWhileTheDaemonLeaves: an idle daemon does not stop while a request is in
+// progress, and accepts none when it has decided to stop, since it would not carry out
+// what follows from it.
 func TestRequestWhileTheDaemonLeaves(t *testing.T) {
 	i := newIdle(nil, nil, time.Minute, nil)
 	s := &Server{idle: i}
@@ -38,25 +38,24 @@ func TestRequestWhileTheDaemonLeaves(t *testing.T) {
 	<-under
 	later := time.Now().Add(time.Hour)
 	if i.leave(later) {
-		t.Error("it leaves with a request under way")
+		t.Error("it stops with a request in progress")
 	}
 	close(goOn)
 	if err := <-first; err != nil {
 		t.Error(err)
 	}
 	if i.leave(time.Now()) {
-		t.Error("it leaves at once after a request")
+		t.Error("it stops at once after a request")
 	}
 	if !i.leave(later) {
-		t.Error("it does not leave")
+		t.Error("it does not stop")
 	}
 	if err := ask(); err == nil || served != 1 {
 		t.Errorf("it has served %d requests: %v", served, err)
 	}
 }
 
-// TestRefusedRequestsKeepNobody: who is not let in does not keep a daemon from
-// leaving.
+// TestRefusedRequestsKeepNobody: rejected requests do not keep a daemon running.
 func TestRefusedRequestsKeepNobody(t *testing.T) {
 	d := startDaemon(t, func(o *DaemonOptions) { o.IdleTimeout, o.PeerUID = 300*time.Millisecond, untold })
 	e := d.Endpoint()
@@ -72,14 +71,14 @@ func TestRefusedRequestsKeepNobody(t *testing.T) {
 		case <-d.done:
 			return
 		case <-left:
-			t.Fatal("it stays for requests that it refuses")
+			t.Fatal("rejected requests keep it running")
 		default:
 		}
 	}
 }
 
-// TestBursts: memory is given back once after a burst, and once a minute in one
-// that does not end.
+// TestBursts: memory is released once after a burst, and once a minute during one that
+// does not end.
 func TestBursts(t *testing.T) {
 	now := time.UnixMilli(1_795_255_200_000)
 	b := bursts{since: now}
@@ -107,7 +106,7 @@ func TestBursts(t *testing.T) {
 		{"runners at work", func(int) bool { return true }, 5},
 	} {
 		if got := gaveBack(tc.requests, 5*time.Minute); got != tc.want {
-			t.Errorf("%s: memory is given back %d times, want %d", tc.name, got, tc.want)
+			t.Errorf("%s: memory is released %d times, want %d", tc.name, got, tc.want)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func TestEveryRouteDecidesAboutJobs(t *testing.T) {
 	}
 	for name := range known {
 		if !seen[name] {
-			t.Errorf("server/jobaccess knows the route %s, which is not there", name)
+			t.Errorf("server/jobaccess has the route %s, which does not exist", name)
 		}
 	}
 }
@@ -93,7 +93,7 @@ type rows struct {
 	ids      map[jobaccess.Scope]int64
 }
 
-// rows makes a workflow that has everything.
+// rows creates a workflow with a row of each kind.
 func (a *testAPI) rows(key string) rows {
 	a.t.Helper()
 	w := a.workflow()
@@ -141,13 +141,12 @@ var jobBodies = map[string]string{
 	"POST /jobs/{id}/spawn_jobs":             `{"jobs":[{"name":"s","command":"true"}]}`,
 }
 
-// Jobs reach their own workflow by the routes that they may use, no other
-// workflow by any, and nothing by the rest. Streams are left out: they have no
-// end.
+// Jobs reach their own workflow by the routes that they may use, no other workflow by
+// any, and nothing by the rest. Streams are omitted, since they do not end.
 func TestJobsStayInTheirWorkflow(t *testing.T) {
 	a := newAPI(t)
 	own, other := a.rows("own"), a.rows("other")
-	deletions := func(rt rest.Route) int { // last, so that the rows are there for the others
+	deletions := func(rt rest.Route) int { // last, so that the rows exist for the others
 		if rt.Method == http.MethodDelete {
 			return 1
 		}
@@ -158,8 +157,8 @@ func TestJobsStayInTheirWorkflow(t *testing.T) {
 	for _, rt := range routes {
 		name := rt.Method + " " + rt.Pattern
 		scope := jobaccess.ScopeOf(rt.Method, rt.Pattern)
-		// with sends the request with the ids of one workflow in the path and
-		// query, and of another one in the body.
+		// with sends the request with the ids of one workflow in the path and query, and
+		// of another one in the body.
 		with := func(path, body rows) answer {
 			id, hasRow := path.ids[scope]
 			if !hasRow {
@@ -184,7 +183,7 @@ func TestJobsStayInTheirWorkflow(t *testing.T) {
 			got := with(own, own)
 			switch {
 			case scope == jobaccess.Refused && got.status != http.StatusForbidden:
-				t.Errorf("%s is not for jobs, and answers %d %s", name, got.status, got.text)
+				t.Errorf("%s is not for jobs, but answers %d %s", name, got.status, got.text)
 			case scope != jobaccess.Refused && rt.Pattern == "/workflows/{id}/failed_workflow": // there is none
 			case scope != jobaccess.Refused && got.status != http.StatusOK:
 				t.Errorf("%s in the own workflow: %d %s", name, got.status, got.text)
@@ -204,7 +203,7 @@ func TestJobsStayInTheirWorkflow(t *testing.T) {
 	}
 }
 
-// Jobs may ask how resource requirements would be corrected, and correct none.
+// Jobs may query how resource requirements would be corrected, but not correct them.
 func TestJobsCorrectNoRequirements(t *testing.T) {
 	a := newAPI(t)
 	own := a.rows("own")
@@ -216,7 +215,7 @@ func TestJobsCorrectNoRequirements(t *testing.T) {
 	}
 }
 
-// Rows of other workflows are not reached by references either.
+// Rows of other workflows cannot be reached by references, either.
 func TestJobsReferToTheirWorkflowOnly(t *testing.T) {
 	a := newAPI(t)
 	own, other := a.rows("own"), a.rows("other")
@@ -246,7 +245,7 @@ func TestJobsReferToTheirWorkflowOnly(t *testing.T) {
 	}
 }
 
-// A header that cannot be read must not widen what a request may do.
+// An invalid header must not extend what a request may do.
 func TestJobHeaderThatCannotBeRead(t *testing.T) {
 	a := newAPI(t)
 	w := a.workflow()
@@ -257,8 +256,8 @@ func TestJobHeaderThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// The header narrows the secret of an allocation, too, and turns it from what a
-// runner may do to what a job may do.
+// The header limits the secret of an allocation, too, from what a runner may do to what a
+// job may do.
 func TestJobsOfAnAllocation(t *testing.T) {
 	a := newAPI(t, func(s *Server) {
 		s.Auth = authFunc(func(*http.Request) (access.Caller, bool) {

@@ -9,16 +9,16 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// DefaultLease is how long a runner's leases last after its latest turn, unless
-// the daemon is told otherwise; leastLease is the shortest that it may be told.
+// DefaultLease is how long a runner's leases last after its latest turn, unless the
+// daemon is configured otherwise; leastLease is the shortest possible setting.
 const (
 	DefaultLease = 60 * time.Second
 	leastLease   = 4 * time.Second
 )
 
-// leases knows when each runner of ours made its latest turn. It lives in
-// memory, on the monotonic clock: a heartbeat writes nothing, and a restart of
-// the daemon gives every runner a full period.
+// leases records when each of our runners sent its latest turn. It is in memory, on the
+// monotonic clock: a heartbeat writes nothing, and a restart of the daemon gives every
+// runner a full period.
 type leases struct {
 	period  time.Duration
 	mu      sync.Mutex
@@ -39,8 +39,8 @@ func newLeases(period time.Duration) *leases {
 	return &leases{period: period, runners: map[int64]*runnerLease{}}
 }
 
-// order orders a runner to stop. It returns false if the runner is not known or was
-// already ordered.
+// order orders a runner to stop. It returns false if the runner is unknown or was already
+// ordered.
 func (l *leases) order(runner int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *leases) order(runner int64) bool {
 	return true
 }
 
-// Ordered reports whether a runner is to stop.
+// Ordered reports whether a runner must stop.
 func (l *leases) Ordered(runner int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,8 +60,8 @@ func (l *leases) Ordered(runner int64) bool {
 	return r != nil && r.stop
 }
 
-// silence returns for how long a runner has made no turn; for one that is not known,
-// for ever.
+// silence returns for how long a runner has sent no turn, without limit for an unknown
+// one.
 func (l *leases) silence(runner int64, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,16 +71,15 @@ func (l *leases) silence(runner int64, now time.Time) time.Duration {
 	return math.MaxInt64
 }
 
-// activeSilence is silence for a runner that is active in the database. One that is
-// not known has registered just now: all others were adopted at the start, or have
-// made a turn.
+// activeSilence is silence for a runner that is active in the database. If it is unknown,
+// it has just registered: all others were adopted at the start, or have sent a turn.
 func (l *leases) activeSilence(runner int64, now time.Time) time.Duration {
 	silence, _ := l.silentFor(runner, now)
 	return silence
 }
 
-// Renew notes that a runner is alive. The channel is closed when the runner
-// makes a newer turn than this one.
+// Renew records that a runner is alive. The channel is closed when the runner sends a
+// newer turn than this one.
 func (l *leases) Renew(runner, turn int64, now time.Time) (newer <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +96,7 @@ func (l *leases) Renew(runner, turn int64, now time.Time) (newer <-chan struct{}
 	return r.newer
 }
 
-// adopt gives a runner that a former daemon knew a full period.
+// adopt gives a runner of a previous daemon a full period.
 func (l *leases) adopt(runner int64, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,8 +105,8 @@ func (l *leases) adopt(runner int64, now time.Time) {
 	}
 }
 
-// ask reports whether Slurm is to be asked now about a runner that has been
-// silent for so long.
+// ask reports whether Slurm must be polled now about a runner that has been silent for
+// this long.
 func (l *leases) ask(runner int64, silence time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,7 +132,7 @@ func (l *leases) Forget(runner int64) {
 	delete(l.runners, runner)
 }
 
-// doubt notes that a runner's connection broke during a turn.
+// doubt records that a runner's connection broke during a turn.
 func (l *leases) doubt(runner int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -181,7 +180,7 @@ func (l *leases) any() bool {
 	return len(l.runners) > 0
 }
 
-// Pause notes whether a runner starts jobs, as its newest turn says. It reports
+// Pause records whether a runner starts jobs, according to its newest turn. It reports
 // whether it has just stopped starting them.
 func (l *leases) Pause(runner, turn int64, why *workflow.LaunchPause) (begun bool) {
 	l.mu.Lock()
@@ -195,8 +194,8 @@ func (l *leases) Pause(runner, turn int64, why *workflow.LaunchPause) (begun boo
 	return begun
 }
 
-// overdue is the part of its period after which a runner that has made no turn is
-// shown as silent: it makes several in that time.
+// overdue is the part of its period after which a runner without a turn is shown as
+// silent: it normally sends several in that time.
 const overdue = 2
 
 // States returns the states of the runners that have a problem.

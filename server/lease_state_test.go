@@ -12,7 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// heldOf is what a runner holds of what it was granted, started or not.
+// heldOf returns what a runner holds of its grants, started or not.
 func heldOf(grants []lease.Grant, startedMS int64) []lease.Held {
 	var held []lease.Held
 	for _, g := range grants {
@@ -21,8 +21,8 @@ func heldOf(grants []lease.Grant, startedMS int64) []lease.Held {
 	return held
 }
 
-// TestSilentRunnersAreNamed: what runs on a runner that says nothing is shown with
-// the time since its latest turn.
+// TestSilentRunnersAreNamed: jobs on a silent runner are shown with the time since its
+// latest turn.
 func TestSilentRunnersAreNamed(t *testing.T) {
 	a := newAPI(t)
 	id := a.workflow()
@@ -45,8 +45,8 @@ func TestSilentRunnersAreNamed(t *testing.T) {
 	}
 }
 
-// TestPausedRunnersAreNamed: a runner for which Slurm starts nothing says so, and
-// one event tells it.
+// TestPausedRunnersAreNamed: a runner for which Slurm starts nothing reports that, and
+// there is one event about it.
 func TestPausedRunnersAreNamed(t *testing.T) {
 	a := newAPI(t)
 	id := a.workflow()
@@ -71,7 +71,8 @@ func TestPausedRunnersAreNamed(t *testing.T) {
 	}
 }
 
-// TestLeavingRunnersOfAllocations have Slurm asked what became of these; others do not.
+// TestLeavingRunnersOfAllocations: Slurm is polled about the allocations of leaving
+// runners, but not for other runners.
 func TestLeavingRunnersOfAllocations(t *testing.T) {
 	polls := 0
 	a := newAPI(t, func(s *Server) { s.PollAllocations = func() { polls++ } })

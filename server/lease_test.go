@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// TestTheLeaseIsASetting, of which runners are told.
+// TestTheLeaseIsASetting: the lease can be configured, and runners are told.
 func TestTheLeaseIsASetting(t *testing.T) {
 	a := newAPI(t, func(s *Server) { s.Lease = 8 * time.Second })
 	a.must("POST", "/workflows", `{"name":"w","user":"me"}`)
@@ -24,7 +24,7 @@ func TestTheLeaseIsASetting(t *testing.T) {
 }
 
 // TestWhoHasJustRegisteredIsNotSilent: the scheduler may see a runner in the database
-// before its lease is known, and must not ask for an allocation in its place.
+// before its lease is known, and must not request an allocation in its place.
 func TestWhoHasJustRegisteredIsNotSilent(t *testing.T) {
 	l, now := newLeases(time.Minute), time.Now()
 	if got := l.activeSilence(7, now); got != 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// listenTCP listens on host and port; port 0 takes a free one.
+// listenTCP listens on host and port; port 0 means a free one.
 func listenTCP(host string, port int) (net.Listener, error) {
 	address := net.JoinHostPort(host, strconv.Itoa(port))
 	l, err := net.Listen("tcp", address)

@@ -42,7 +42,7 @@ func dialDaemon(t *testing.T, e Endpoint, text string) net.Conn {
 	return c
 }
 
-// pingSocket asks a daemon on its Unix socket.
+// pingSocket pings a daemon on its Unix socket.
 func pingSocket(t *testing.T, e Endpoint) {
 	t.Helper()
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -66,8 +66,8 @@ func pingSocket(t *testing.T, e Endpoint) {
 	}
 }
 
-// TestHalfOpenRequests opens more connections than there are places, without
-// ever showing credentials. The owner is answered meanwhile, and they end.
+// TestHalfOpenRequests opens more connections than there are slots, without credentials.
+// In the meantime the owner gets answers, and the connections end.
 func TestHalfOpenRequests(t *testing.T) {
 	d := startDaemon(t, func(o *DaemonOptions) { o.openFiles, o.grace = 128, time.Second })
 	e := d.Endpoint()
@@ -76,7 +76,7 @@ func TestHalfOpenRequests(t *testing.T) {
 		half = append(half, dialDaemon(t, e, "GET "+api.BasePath+"/ping HTTP/1.1\r\nHost: localhost\r\n"))
 		if len(half)%100 == 0 {
 			if got := ping(t, e, "Bearer "+e.Token); got != http.StatusOK {
-				t.Errorf("the owner beside %d half-open requests: %d", len(half), got)
+				t.Errorf("the owner, beside %d half-open requests: %d", len(half), got)
 			}
 			pingSocket(t, e)
 		}
@@ -92,7 +92,8 @@ func TestHalfOpenRequests(t *testing.T) {
 	}
 }
 
-// TestAnnouncedBodiesWithoutCredentials is answered without waiting for bodies.
+// TestAnnouncedBodiesWithoutCredentials: requests without credentials are answered
+// without waiting for their bodies.
 func TestAnnouncedBodiesWithoutCredentials(t *testing.T) {
 	d := startDaemon(t, func(o *DaemonOptions) { o.PeerUID = untold })
 	for _, length := range []int{10, 1 << 20, 1 << 30} {
@@ -111,8 +112,8 @@ func TestAnnouncedBodiesWithoutCredentials(t *testing.T) {
 	}
 }
 
-// TestSilentBody waits for a body that comes slowly, and not for one that does
-// not come. Both are from clients with credentials.
+// TestSilentBody: the daemon waits for a body that arrives slowly, but not for one that
+// does not arrive. Both are from clients with credentials.
 func TestSilentBody(t *testing.T) {
 	d := startDaemon(t, func(o *DaemonOptions) { o.stall = 500 * time.Millisecond })
 	head := func(path string, length int) string {
@@ -146,7 +147,7 @@ func TestSilentBody(t *testing.T) {
 }
 
 // TestHalfOpenRequestsOverTLS is the same on the listener for other hosts: without a
-// handshake, and after one. Whoever has shown credentials keeps the connection.
+// handshake, and after one. A client that has presented credentials keeps its connection.
 func TestHalfOpenRequestsOverTLS(t *testing.T) {
 	d := startDaemon(t, func(o *DaemonOptions) { o.openFiles, o.grace, o.Nodes.Host = 128, time.Second, "127.0.0.1" })
 	e := d.Endpoint()
@@ -155,7 +156,8 @@ func TestHalfOpenRequestsOverTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	trusting := &tls.Config{InsecureSkipVerify: true}
-	// over returns what asks over one connection, and reports whether it was the former.
+	// over returns a function that sends a request over one connection, and reports
+	// whether it was reused.
 	over := func(http2 bool) (ask func(token string) (status int, reused bool)) {
 		transport := &http.Transport{TLSClientConfig: trusting.Clone(), ForceAttemptHTTP2: http2}
 		t.Cleanup(transport.CloseIdleConnections)
@@ -204,7 +206,7 @@ func TestHalfOpenRequestsOverTLS(t *testing.T) {
 		}
 		if half = append(half, c); len(half)%50 == 0 {
 			if status, _ := over(len(half)%100 == 0)(e.Token); status != http.StatusOK {
-				t.Errorf("the owner beside %d half-open connections: %d", len(half), status)
+				t.Errorf("the owner, beside %d half-open connections: %d", len(half), status)
 			}
 		}
 	}
@@ -219,9 +221,9 @@ func TestHalfOpenRequestsOverTLS(t *testing.T) {
 			t.Fatalf("connection %d of %d has not ended: %v", i, len(half), err)
 		}
 	}
-	for http2, ask := range kept { // its grace time is long over
+	for http2, ask := range kept { // its grace time has long passed
 		if status, reused := ask(e.Token); status != http.StatusOK || !reused {
-			t.Errorf("the owner's former connection, http2 %v: %d, reused %v", http2, status, reused)
+			t.Errorf("the owner's previous connection, http2 %v: %d, reused %v", http2, status, reused)
 		}
 	}
 	closed := d.server.Metrics.closed

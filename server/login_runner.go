@@ -15,28 +15,26 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// LoginProcess is a runner that the daemon has started on its own host. It keeps
-// running when the daemon ends.
+// LoginProcess is a runner that the daemon has started on its own host. It continues when
+// the daemon ends.
 type LoginProcess interface {
-	// Ended reports whether the process has ended, and why it failed. It does not
-	// wait.
+	// Ended reports whether the process has ended, and why it failed. It does not wait.
 	Ended() (ended bool, failure error)
 }
 
 // Intervals of the runners on this host.
 const (
 	loginInterval   = 5 * time.Second // between checks, if nothing happens
-	firstLoginPause = time.Second     // after a runner that failed, doubled each time
+	firstLoginPause = time.Second     // after a failed runner, doubled each time
 	lastLoginPause  = 2 * time.Minute
 )
 
-// loginRunners starts runners on this host for the jobs that run here alone, one
-// for each workflow. The goroutine of Run owns the fields; mu guards those that
-// others read.
+// loginRunners starts runners on this host for the jobs that run only here, one for each
+// workflow. The goroutine of Run owns the fields; mu guards those that others read.
 type loginRunners struct {
 	store *store.Store
 	start func(store.LoginWork) (LoginProcess, error)
-	woken <-chan struct{} // jobs are ready, or a runner is there or gone
+	woken <-chan struct{} // jobs are ready, or a runner has registered or left
 	log   *slog.Logger
 
 	running map[int64]LoginProcess // by workflow
@@ -48,7 +46,7 @@ type loginRunners struct {
 type loginFailure struct {
 	why   string
 	pause time.Duration
-	until time.Time // the next one is started
+	until time.Time // when the next one is started
 }
 
 func newLoginRunners(s *Server, woken <-chan struct{}, start func(store.LoginWork) (LoginProcess, error)) *loginRunners {
@@ -74,7 +72,7 @@ func (l *loginRunners) Run(ctx context.Context) {
 	}
 }
 
-// startNeeded starts what is needed now.
+// startNeeded starts the runners that are needed now.
 func (l *loginRunners) startNeeded(ctx context.Context, now time.Time) error {
 	for id, p := range l.running {
 		ended, failure := p.Ended()
@@ -103,7 +101,7 @@ func (l *loginRunners) startNeeded(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// note remembers how the last runner of a workflow fared.
+// note records how the last runner of a workflow ended.
 func (l *loginRunners) note(workflowID int64, failure error, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,8 +120,8 @@ func (l *loginRunners) failure(workflowID int64) loginFailure {
 	return l.failed[workflowID]
 }
 
-// loginPart says what part a runner has in the jobs that run on this host alone:
-// people's runners here take them, too.
+// loginPart returns a runner's part in the jobs that run only on this host: runners that
+// users start here run them, too.
 func (s *Server) loginPart(r *lease.RegisterRequest) (placement.LoginPart, error) {
 	host, err := os.Hostname()
 	here := err == nil && r.Hostname == host && r.BootID == BootID() && r.NodeType == compute.SchedulerLocal && r.Allocation == nil
@@ -138,7 +136,7 @@ func (s *Server) loginPart(r *lease.RegisterRequest) (placement.LoginPart, error
 	return placement.LoginNone, nil
 }
 
-// loginFacts says who runs the jobs of a workflow that run on this host alone.
+// loginFacts says which runners run the jobs of a workflow that run only on this host.
 func (s *Server) loginFacts(workflowID int64) explain.LoginFacts {
 	host, _ := os.Hostname() // empty where there is none
 	f := explain.LoginFacts{Host: host}

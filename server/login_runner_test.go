@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// fakeLogin starts nothing, and says so.
+// fakeLogin starts nothing, and records calls.
 type fakeLogin struct {
 	started chan store.LoginWork
 	refuse  error
@@ -32,8 +32,8 @@ func (f *fakeLogin) start(w store.LoginWork) (LoginProcess, error) {
 
 func (f *fakeLogin) Ended() (bool, error) { return f.ended, f.failure }
 
-// loginDefinition is a workflow that has nothing but an end job, which is ready as
-// soon as it is started.
+// loginDefinition is a workflow with only an end job, which is ready as soon as the
+// workflow is started.
 func loginDefinition(t *testing.T, s *store.Store) (workflowID int64) {
 	t.Helper()
 	end, err := (&workflow.EndJob{Command: "true", Where: workflow.EndOnLogin}).Job("end", 1)
@@ -59,8 +59,8 @@ func loginDefinition(t *testing.T, s *store.Store) (workflowID int64) {
 	return id
 }
 
-// The daemon starts a runner for a job of its host as soon as the job is ready, one
-// at a time.
+// The daemon starts a runner for a job of its host as soon as the job is ready, one at a
+// time.
 func TestDaemonStartsLoginRunners(t *testing.T) {
 	fake := &fakeLogin{started: make(chan store.LoginWork, 10)}
 	d := startDaemon(t, func(o *DaemonOptions) { o.StartLogin = fake.start })
@@ -76,15 +76,15 @@ func TestDaemonStartsLoginRunners(t *testing.T) {
 		}
 	}
 	d.Stop()
-	if err := d.Wait(); err != nil { // although the runners go on
+	if err := d.Wait(); err != nil { // although the runners continue
 		t.Error(err)
 	}
 	if n := len(fake.started); n != 0 {
-		t.Errorf("%d runners too many", n)
+		t.Errorf("%d extra runners", n)
 	}
 }
 
-// A runner that fails is started again, later each time.
+// A runner that fails is restarted, later each time.
 func TestLoginRunnersThatFail(t *testing.T) {
 	d := startDaemon(t, nil)
 	fake := &fakeLogin{started: make(chan store.LoginWork, 10), refuse: errors.New("no process")}
@@ -115,13 +115,13 @@ func TestLoginRunnersThatFail(t *testing.T) {
 	fake.ended = false
 	look(1, "exit status 1", 2)
 	fake.ended, fake.failure = true, nil
-	look(0, "", 3) // it left, and there is work still
+	look(0, "", 3) // it left, and there is still work
 	if f := d.server.loginFacts(id); !f.Starts || f.Failure != "" || f.Host == "" {
 		t.Errorf("%+v", f)
 	}
 }
 
-// Which part a runner has follows from where it is.
+// A runner's part depends on where it is.
 func TestLoginPart(t *testing.T) {
 	host, err := os.Hostname()
 	if err != nil {

@@ -50,17 +50,17 @@ func NewMetrics(db *store.Store) *Metrics {
 			Namespace: namespace, Name: "event_streams", Help: "Clients that read an event stream.",
 		}),
 		claims: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Name: "claimed_jobs_total", Help: "Jobs that were given to runners, by way.",
+			Namespace: namespace, Name: "claimed_jobs_total", Help: "Jobs that were granted to runners, by kind of call.",
 		}, []string{"way"}),
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "attempts_finished_total", Help: "Attempts that ended, by cause.",
 		}, []string{"cause"}),
 		failures: newFailedByCategory(),
 		closed: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Name: "connections_closed_total", Help: "Connections that were closed for a limit, by reason.",
+			Namespace: namespace, Name: "connections_closed_total", Help: "Connections that were closed because of a limit, by reason.",
 		}, []string{"reason"}),
 		logins: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "failed_logins_total", Help: "Requests that were refused for their credentials, or for having none.",
+			Namespace: namespace, Name: "failed_logins_total", Help: "Requests that were rejected because of their credentials, or because they had none.",
 		}),
 	}
 	size := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -70,10 +70,10 @@ func NewMetrics(db *store.Store) *Metrics {
 		Namespace: namespace, Name: "commits_total", Help: "Transactions that were committed.",
 	}, func() float64 { n, _ := db.Commits(); return float64(n) })
 	useCases := prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Namespace: namespace, Name: "use_cases_total", Help: "Use cases in these transactions; divided by them, the size of a group.",
+		Namespace: namespace, Name: "use_cases_total", Help: "Use cases in these transactions; divided by their number, the size of a group.",
 	}, func() float64 { _, n := db.Commits(); return float64(n) })
 	runners := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "runners", Help: "Runners that have not left.",
+		Namespace: namespace, Name: "runners", Help: "Runners that have not deregistered.",
 	}, func() float64 { return liveRunners(db) })
 	m.registry.MustRegister(alertCounter{db})
 	m.registry.MustRegister(m.requests, m.latency, m.streams, m.claims, m.attempts, m.failures, m.closed, m.logins, commits, useCases, runners, size,
@@ -91,13 +91,12 @@ func (m *Metrics) connectionClosed(_ net.Addr, why connlimit.Reason) {
 	m.closed.WithLabelValues(string(why)).Inc()
 }
 
-// Claimed counts jobs that were given out: by a "turn" of ours or by a "call"
-// of torc's.
+// Claimed counts granted jobs: by a "turn" of our runners or by a "call" of torc's.
 func (m *Metrics) Claimed(way string, jobs int) {
 	m.claims.WithLabelValues(way).Add(float64(jobs))
 }
 
-// AttemptEnded counts an attempt that ended for a cause.
+// AttemptEnded counts an ended attempt by its cause.
 func (m *Metrics) AttemptEnded(cause string) {
 	m.attempts.WithLabelValues(cause).Inc()
 }
@@ -121,12 +120,11 @@ func (m *Metrics) StreamOpened() (closed func()) {
 	return m.streams.Dec
 }
 
-// request counts one request. The pattern is the mux's; it is empty for a path
-// that does not exist.
+// request counts one request. The pattern is the mux's; it is empty for an unknown path.
 func (m *Metrics) request(pattern, method string, status int, took time.Duration) {
 	_, route, _ := strings.Cut(pattern, " ")
 	if route == "" {
-		route, method = "none", "none" // the client's own text must not become labels
+		route, method = "none", "none" // texts of the client must not become labels
 	}
 	route = strings.TrimPrefix(route, api.BasePath)
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status/100)+"xx").Inc()
@@ -143,7 +141,7 @@ func databaseSize(path string) float64 {
 	return float64(total)
 }
 
-// liveRunners counts the runners; NaN if the database does not say.
+// liveRunners returns the number of runners; NaN if the database cannot be read.
 func liveRunners(db *store.Store) float64 {
 	runners, err := db.Runners.Live(context.Background())
 	if err != nil {

@@ -29,8 +29,8 @@ func TestMetricsAreWellNamed(t *testing.T) {
 	}
 }
 
-// TestMetricsBoundCategories: whatever users call their failures, there are not
-// many time series, and each failure is in one.
+// TestMetricsBoundCategories: whatever names users give their failures, the number of
+// time series is limited, and each failure is in one.
 func TestMetricsBoundCategories(t *testing.T) {
 	a := newAPI(t)
 	turn := lease.TurnResponse{Results: []lease.ReportResult{

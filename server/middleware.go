@@ -10,8 +10,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/server/rest"
 )
 
-// middleware adds to the mux what every request gets: a span id, headers,
-// credentials, metrics, and a 500 instead of a panic.
+// middleware adds to the mux what every request needs: a span id, headers, credentials,
+// metrics, and status 500 instead of a panic.
 func (s *Server) middleware(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := s.Now()
@@ -72,11 +72,11 @@ func (s *Server) middleware(mux *http.ServeMux) http.Handler {
 	})
 }
 
-// panicked answers a request whose handler panicked, if it has not answered
-// already, and logs it once.
+// panicked answers a request whose handler panicked, unless it has been answered already,
+// and logs it once.
 func (s *Server) panicked(w *rest.StatusWriter, r *http.Request, span string, p any) {
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-		panic(p) // the connection is cut on purpose
+		panic(p) // the connection is closed on purpose
 	}
 	s.Log.Error("a handler panicked", "method", r.Method, "path", r.URL.Path, "span_id", span,
 		"panic", p, "stack", string(debug.Stack()))

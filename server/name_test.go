@@ -9,8 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/server/handler"
 )
 
-// TestNames sends names that would spoil lists, logs and terminals by every way
-// in: each is refused, with the name escaped.
+// TestNames sends names that would break lists, logs and terminals by every route: each
+// is rejected, with the name escaped.
 func TestNames(t *testing.T) {
 	a := newAPI(t)
 	w := a.workflow()

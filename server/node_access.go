@@ -17,13 +17,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// NodeAccess says how compute nodes reach the daemon. The zero value is right
-// for most clusters.
+// NodeAccess configures how compute nodes reach the daemon. The zero value is right for
+// most clusters.
 type NodeAccess struct {
-	// Host is the address to listen on and to be called by, from the start; if it
-	// is empty, the one from which this host reaches the nodes.
+	// Host is the address for other hosts, on which the daemon listens from the start; if
+	// it is empty, it is that from which this host reaches the nodes.
 	Host string
-	// Towards is a host that has to reach the daemon from the start.
+	// Towards is a host that must reach the daemon from the start.
 	Towards string
 	Port    int // 0: a free one, the same again after a restart
 }
@@ -34,10 +34,10 @@ type nodeAccess struct {
 	open bool
 }
 
-// OpenForNodes lets runners on compute nodes reach the daemon, and returns the
-// endpoint that they use. towards is the address of a node, or of anything on their
-// network; nothing is sent to it, only the route to it is looked up. A second call
-// changes nothing.
+// OpenForNodes lets runners on compute nodes reach the daemon, and returns the endpoint
+// that they use. towards is the address of a node, or of anything on their network;
+// nothing is sent to it, only the route to it is looked up. A second call changes
+// nothing.
 func (d *Daemon) OpenForNodes(towards string) (Endpoint, error) {
 	d.nodes.mu.Lock()
 	defer d.nodes.mu.Unlock()
@@ -54,7 +54,7 @@ func (d *Daemon) OpenForNodes(towards string) (Endpoint, error) {
 	return d.endpoint, d.openForNodes(host, d.o.Nodes.Port)
 }
 
-// openAtOnce listens for other hosts from the start, if that is wanted.
+// openAtOnce listens for other hosts from the start, if that is configured.
 func (d *Daemon) openAtOnce() error {
 	if d.o.Nodes.Host == "" && d.o.Nodes.Towards == "" {
 		return nil
@@ -63,19 +63,19 @@ func (d *Daemon) openAtOnce() error {
 	return err
 }
 
-// reopenForNodes listens where a former daemon of this host did, since its
-// runners may live.
+// reopenForNodes listens where a previous daemon of this host did, since its runners may
+// be alive.
 func (d *Daemon) reopenForNodes(former Endpoint) error {
 	if former.NodeURL == "" || former.Host != d.endpoint.Host {
 		return nil
 	}
 	u, err := url.Parse(former.NodeURL)
 	if err != nil {
-		return fmt.Errorf("address of the former daemon: %w", err)
+		return fmt.Errorf("address of the previous daemon: %w", err)
 	}
 	port, err := strconv.Atoi(u.Port())
 	if err != nil {
-		return fmt.Errorf("address of the former daemon: %w", err)
+		return fmt.Errorf("address of the previous daemon: %w", err)
 	}
 	d.nodes.mu.Lock()
 	defer d.nodes.mu.Unlock()
@@ -87,8 +87,8 @@ func (d *Daemon) reopenForNodes(former Endpoint) error {
 	return err
 }
 
-// keepCluster notes which cluster the daemon has allocations of: for commands on
-// other hosts, and for the daemons after this one.
+// keepCluster records which cluster the daemon has allocations of, for commands on other
+// hosts and for later daemons.
 func (d *Daemon) keepCluster(name string) error {
 	if name == "" || d.o.EndpointPath == "" || d.o.InProcess {
 		return nil
@@ -127,17 +127,17 @@ func (d *Daemon) openForNodes(host string, port int) error {
 	return nil
 }
 
-// TLSPath is the file with the certificate and key of the daemon of an endpoint
-// file.
+// TLSPath returns the path of the file with the certificate and key of the daemon of an
+// endpoint file.
 func TLSPath(endpointPath string) string { return filepath.Join(filepath.Dir(endpointPath), "tls.pem") }
 
-// addressTowards returns this host's address on the way to another one. No
-// packet is sent.
+// addressTowards returns this host's address on the route to another one. No packet is
+// sent.
 func addressTowards(target string) (string, error) {
 	c, err := net.Dial("udp", net.JoinHostPort(target, "9"))
 	if err != nil {
-		return "", workflow.Errorf(workflow.CodeUnavailable, "no way from this host to the compute node %s: %v", target, err).
-			WithHint("name the address of this host that compute nodes reach: server.node_host in the configuration, or serve --node-host ADDRESS")
+		return "", workflow.Errorf(workflow.CodeUnavailable, "no route from this host to the compute node %s: %v", target, err).
+			WithHint("configure the address of this host for compute nodes: server.node_host in the configuration, or serve --node-host ADDRESS")
 	}
 	defer c.Close() //nolint:errcheck // nothing was sent
 	host, _, err := net.SplitHostPort(c.LocalAddr().String())

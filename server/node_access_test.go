@@ -31,7 +31,7 @@ func TestDaemonForNodes(t *testing.T) {
 		t.Errorf("with the certificate's fingerprint: %v", err)
 	}
 	if _, err := nodeClient(t, e, strings.Repeat("0", 64)).Ping(t.Context()); err == nil {
-		t.Error("a client that expects another certificate was satisfied")
+		t.Error("a client that expects another certificate accepted it")
 	}
 	trusting, err := client.New(client.Options{URL: e.NodeURL, Token: e.Token, CACert: CertificatePath(TLSPath(d.o.EndpointPath)), Retries: -1})
 	if err != nil {
@@ -43,7 +43,7 @@ func TestDaemonForNodes(t *testing.T) {
 	}
 	again, err := d.OpenForNodes("192.0.2.1")
 	if err != nil || again != e {
-		t.Errorf("asked again: %+v, %v; want %+v", again, err, e)
+		t.Errorf("second call: %+v, %v; want %+v", again, err, e)
 	}
 	written, err := ReadEndpoint(d.o.EndpointPath)
 	if err != nil || written.NodeURL != e.NodeURL || written.Fingerprint != e.Fingerprint {
@@ -51,7 +51,7 @@ func TestDaemonForNodes(t *testing.T) {
 	}
 }
 
-// Runners of a daemon that died find the next one where it was.
+// Runners of a daemon that died find the next one at the same address.
 func TestDaemonForNodesAfterCrash(t *testing.T) {
 	first := startDaemon(t, nil)
 	before, err := first.OpenForNodes("127.0.0.1")
@@ -77,8 +77,8 @@ func TestAddressTowardsNowhere(t *testing.T) {
 	}
 }
 
-// A daemon on another host does not try to be where the former one was: its
-// address is not there.
+// A daemon on another host does not try to listen at the address of the previous one,
+// which it does not have.
 func TestDaemonForNodesOfAnotherHost(t *testing.T) {
 	first := startDaemon(t, nil)
 	first.Stop()

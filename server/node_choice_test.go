@@ -8,7 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// A node whose name resolves nowhere is not the end: another one will do.
+// A node whose name does not resolve is skipped.
 func TestFirstAddress(t *testing.T) {
 	addressOf := func(node string) (string, error) {
 		if strings.HasPrefix(node, "cloud") {

@@ -20,15 +20,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// NotifyOptions say how messages about alerts are sent. Zero values have defaults.
+// NotifyOptions configure how messages about alerts are sent. Zero values have defaults.
 type NotifyOptions struct {
-	// Default is who is notified about workflows that have no policy of their own.
+	// Default is who is notified about workflows without a setting of their own.
 	Default *workflow.NotifyPolicy
-	// MailCommand sends mail: {subject} and {address} are replaced in its arguments,
+	// MailCommand sends mail: {subject} and {address} are replaced in its arguments, and
 	// the text is its standard input. An argument that is {address} stands for one
-	// argument for each address. DefaultMailCommand if empty.
+	// argument per address. DefaultMailCommand if empty.
 	MailCommand []string
-	// Interval is how often messages about one workflow go to an address at most.
+	// Interval is the least time between two messages about one workflow to an address.
 	Interval time.Duration
 }
 
@@ -37,9 +37,9 @@ var DefaultMailCommand = []string{"mail", "-s", "{subject}", "{address}"}
 
 // Times of the notifier.
 const (
-	sendTime  = 30 * time.Second // one try
-	partTime  = 5 * time.Second  // the last round before the daemon ends
-	maxDetail = 300              // bytes of what a program or server says of a failure
+	sendTime  = 30 * time.Second // for one try
+	partTime  = 5 * time.Second  // for the last round before the daemon ends
+	maxDetail = 300              // bytes of what a program or server reports about a failure
 )
 
 // notifier sends messages about alerts. Its goroutine owns its fields.
@@ -66,8 +66,8 @@ func newNotifier(st *store.Store, o NotifyOptions, woken <-chan struct{}, log *s
 	return &notifier{store: st, o: o, log: log, now: now, woken: woken, http: c}
 }
 
-// Run sends messages until ctx ends, and then, for a moment, those that are due.
-// What does not arrive is sent by the next daemon.
+// Run sends messages until ctx ends, and then briefly those that are due. What is not
+// sent by then is sent by the next daemon.
 func (n *notifier) Run(ctx context.Context) {
 	defer n.http.HTTPClient.CloseIdleConnections()
 	timer := time.NewTimer(0)
@@ -86,8 +86,8 @@ func (n *notifier) Run(ctx context.Context) {
 	}
 }
 
-// sendDue sends the messages that are due, and returns how long to wait for the
-// next ones.
+// sendDue sends the messages that are due, and returns how long to wait for the next
+// ones.
 func (n *notifier) sendDue(ctx context.Context) time.Duration {
 	for ctx.Err() == nil {
 		m, next, err := n.store.Alerts.TakeMessage(ctx, n.o.Interval)
@@ -103,14 +103,14 @@ func (n *notifier) sendDue(ctx context.Context) time.Duration {
 			return max(time.Second, time.Duration(next-n.now().UnixMilli())*time.Millisecond)
 		}
 		if err := n.deliver(ctx, m); err != nil {
-			n.log.Error("cannot record what became of a message", "message", m.ID, "error", err)
+			n.log.Error("cannot record the result of a message", "message", m.ID, "error", err)
 			return time.Minute
 		}
 	}
 	return noDelay
 }
 
-// deliver tries to send a message and records what became of it.
+// deliver tries to send a message and records the result.
 func (n *notifier) deliver(ctx context.Context, m *store.Outgoing) error {
 	bounded, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
@@ -121,7 +121,7 @@ func (n *notifier) deliver(ctx context.Context, m *store.Outgoing) error {
 	case ctx.Err() != nil:
 		return n.store.Alerts.MessageInterrupted(context.WithoutCancel(ctx), m.Batch)
 	}
-	n.log.Warn("a message about alerts did not arrive", "message", m.ID, "workflow_id", m.WorkflowID, "way", m.Target.Way,
+	n.log.Warn("a message about alerts could not be delivered", "message", m.ID, "workflow_id", m.WorkflowID, "way", m.Target.Way,
 		"address", m.Target.Shown(), "try", m.Try, "error", err)
 	return n.store.Alerts.MessageFailed(ctx, m.Batch, err.Error())
 }
@@ -133,9 +133,9 @@ func (n *notifier) send(ctx context.Context, m *store.Outgoing) error {
 	return n.post(ctx, m)
 }
 
-// mail runs the command that sends mail, in a process group of its own. It stays in
-// our session: a runner in this process takes dead children of others for what a
-// job has left behind.
+// mail runs the command that sends mail, in a process group of its own. It stays in our
+// session: a runner in this process considers dead children in other sessions to be
+// leftovers of a job.
 func (n *notifier) mail(ctx context.Context, m *store.Outgoing) error {
 	var args []string
 	for _, a := range n.o.MailCommand {
@@ -157,7 +157,7 @@ func (n *notifier) mail(ctx context.Context, m *store.Outgoing) error {
 	return nil
 }
 
-// post sends a message to a webhook. Errors do not show the URL.
+// post sends a message to a webhook. Errors do not contain the URL.
 func (n *notifier) post(ctx context.Context, m *store.Outgoing) error {
 	body, err := json.Marshal(&m.Message)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// alertingWorkflow makes a workflow that notifies, and raises a test alert.
+// alertingWorkflow creates a workflow that sends notifications, and raises a test alert.
 func alertingWorkflow(t *testing.T, a *testAPI, notify workflow.NotifyPolicy) int64 {
 	t.Helper()
 	w, err := a.Store.Workflows.Create(t.Context(), workflow.Workflow{Name: "w", User: "u", Policy: &workflow.RunPolicy{Notify: &notify}})
@@ -63,7 +63,7 @@ func TestWebhook(t *testing.T) {
 	n.sendDue(t.Context())
 	d := delivery(t, a, id)
 	if d.State != workflow.DeliveryPending || d.Tries != 1 || !strings.Contains(d.Error, "503") || strings.Contains(d.Error+d.Address, "secret") {
-		t.Errorf("after a refusal: %+v", d)
+		t.Errorf("after a rejection: %+v", d)
 	}
 	m, _, err := a.Store.Alerts.TakeMessage(t.Context(), 0)
 	if err != nil || m != nil {
@@ -78,7 +78,7 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// Errors of a connection do not show what is secret in a URL.
+// Errors of a connection do not contain the secrets of a URL.
 func TestWebhookThatIsNotThere(t *testing.T) {
 	a := newAPI(t)
 	hook := httptest.NewServer(http.NotFoundHandler())
@@ -114,8 +114,8 @@ func TestMail(t *testing.T) {
 	}
 }
 
-// The process that sends mail is in our session, as whoever waits for the children
-// of jobs in this process leaves those alone, and in a group of its own.
+// The process that sends mail is in our session, because what waits for the children of
+// jobs in this process ignores those, and in a group of its own.
 func TestMailIsNoChildOfAJob(t *testing.T) {
 	a := newAPI(t)
 	out := filepath.Join(t.TempDir(), "out")
@@ -143,7 +143,7 @@ func TestMailCommandThatFails(t *testing.T) {
 	}
 }
 
-// A daemon that ends sends what is due, and leaves what does not arrive.
+// A daemon that ends sends what is due, and leaves what cannot be delivered.
 func TestNotifierEnds(t *testing.T) {
 	a := newAPI(t)
 	id := alertingWorkflow(t, a, workflow.NotifyPolicy{Mail: "ann"})

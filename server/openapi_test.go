@@ -31,7 +31,7 @@ func TestOpenAPIIsValid(t *testing.T) {
 	}
 }
 
-// loadOpenAPI reads and validates the generated document.
+// loadOpenAPI loads and validates the generated document.
 func loadOpenAPI(t *testing.T) *openapi3.T {
 	t.Helper()
 	text, err := apidoc.YAML(allRoutes(&handler.Deps{Store: new(store.Store)}))

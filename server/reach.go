@@ -10,8 +10,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// within rejects what the secret of an allocation does not cover, and what jobs
-// may not call.
+// within rejects what the secret of an allocation does not allow, and what jobs may not
+// call.
 func (s *Server) within(rt *rest.Route, r *http.Request) error {
 	if of := access.CallerOf(r.Context()).JobOf; of != 0 {
 		scope := jobaccess.ScopeOf(rt.Method, rt.Pattern)
@@ -41,9 +41,8 @@ func (s *Server) within(rt *rest.Route, r *http.Request) error {
 	return workflow.Errorf(workflow.CodeForbidden, "the secret of an allocation does not allow %s %s", r.Method, r.URL.Path)
 }
 
-// onBehalf narrows what a caller may do to what jobs may, if the request says
-// that it is made on behalf of one. A runner speaks for the jobs of its own
-// workflow only.
+// onBehalf limits a caller to what jobs may do, if the request says that it is made for
+// one. A runner acts for the jobs of its own workflow only.
 func onBehalf(caller access.Caller, r *http.Request) (access.Caller, error) {
 	of, err := jobaccess.FromHeader(r.Header)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// TestInternalErrorsStayInside breaks the database under the server: the answer
-// has the span id, the log what happened.
+// TestInternalErrorsStayInside breaks the database under the server: the answer has the
+// span id, and the log has the cause.
 func TestInternalErrorsStayInside(t *testing.T) {
 	a := newAPI(t)
 	id := a.workflow()
@@ -34,12 +34,12 @@ func TestInternalErrorsStayInside(t *testing.T) {
 		}
 	}
 	if log := a.log.String(); !strings.Contains(log, "no such table: file") || !strings.Contains(log, "span_id=span-4711") {
-		t.Errorf("the log does not say what happened:\n%s", log)
+		t.Errorf("the log does not have the cause:\n%s", log)
 	}
 }
 
-// TestForeignPagesGetNothing sends what a page in the user's browser can send to
-// a daemon that lets everybody in.
+// TestForeignPagesGetNothing sends what a page in the user's browser can send to a daemon
+// that admits everybody.
 func TestForeignPagesGetNothing(t *testing.T) {
 	d := startDaemon(t, nil)
 	for _, c := range []struct {

@@ -43,9 +43,9 @@ func TestRequestsThatDoNotReachAHandler(t *testing.T) {
 		"missing query":         {"GET", "/files", "", "", 400, "missing field `workflow_id`"},
 		"empty query":           {"GET", "/files?workflow_id=", "", "", 400, "Query"},
 		"twice":                 {"GET", "/files?workflow_id=1&workflow_id=1", "", "", 400, "duplicate field"},
-		"no bool":               {"GET", "/files?workflow_id=1&is_output=1", "", "", 400, "is_output"},
-		"no status":             {"GET", "/results?workflow_id=1&status=done", "", "", 400, "status"},
-		"broken escape":         {"GET", "/files?workflow_id=%zz", "", "", 400, "Query"},
+		"not a bool":            {"GET", "/files?workflow_id=1&is_output=1", "", "", 400, "is_output"},
+		"not a status":          {"GET", "/results?workflow_id=1&status=done", "", "", 400, "status"},
+		"invalid escape":        {"GET", "/files?workflow_id=%zz", "", "", 400, "Query"},
 		"unknown query is fine": {"GET", "/files?workflow_id=1&colour=red", "", "", 404, "Workflow not found"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestSystem(t *testing.T) {
 	a.send("GET", "/openapi.yaml", "").want(200, "openapi: 3.0.3")
 }
 
-// gate lets some requests pass.
+// gate admits some requests.
 type gate struct {
 	caller access.Caller
 	ok     bool
@@ -130,7 +130,7 @@ func TestPanicIsA500WithASpan(t *testing.T) {
 	got := a.send("GET", "/ping", "")
 	got.want(500, `"error":"InternalServerError"`, got.header.Get("X-Span-Id"))
 	if log := a.log.String(); !strings.Contains(log, "on purpose") || !strings.Contains(log, got.header.Get("X-Span-Id")) {
-		t.Errorf("the log does not tell of it: %s", log)
+		t.Errorf("it is not in the log: %s", log)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestSoften(t *testing.T) {
 	}
 }
 
-// Our own client shows people the keys that they are to write.
+// Our own client shows people the keys as they must write them.
 func TestOwnClientGetsTheWords(t *testing.T) {
 	a := newAPI(t)
 	w := a.workflow()

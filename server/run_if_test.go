@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// run_if and torc's key are two views of the same; a torc client that sends its
-// own back changes nothing.
+// run_if and torc's key express the same; a torc client that sends back its own changes
+// nothing.
 func TestRunIf(t *testing.T) {
 	a := newAPI(t)
 	w := a.workflow()
@@ -40,7 +40,7 @@ func TestRunIf(t *testing.T) {
 	}
 }
 
-// What a workflow says about its end is checked without a specification too.
+// What a workflow says about its end is checked without a specification, too.
 func TestEndPolicyIsChecked(t *testing.T) {
 	a := newAPI(t)
 	a.must("POST", "/workflows", `{"name": "w", "user": "me", "policy": {"end": {"success_if": "failed < 3"}}}`)

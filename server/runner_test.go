@@ -16,7 +16,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// jobs makes n independent jobs of a workflow and initializes it.
+// jobs creates n independent jobs of a workflow and initializes it.
 func (a *testAPI) jobs(workflowID int64, n int) {
 	a.t.Helper()
 	for i := range n {
@@ -44,7 +44,7 @@ func post[Out any](a *testAPI, path string, in any) Out {
 	return out
 }
 
-// testRunner speaks like a runner with four CPUs.
+// testRunner makes the calls of a runner with four CPUs.
 type testRunner struct {
 	*testAPI
 	id, run int64
@@ -76,7 +76,7 @@ func (r *testRunner) turn(change func(*lease.TurnRequest)) lease.TurnResponse {
 	return post[lease.TurnResponse](r.testAPI, fmt.Sprintf("/runners/%d/turn", r.id), r.request(change))
 }
 
-// background makes a turn that waits, and delivers its answer.
+// background sends a turn that waits, and delivers its answer.
 func (r *testRunner) background(ctx context.Context, change func(*lease.TurnRequest)) <-chan answer {
 	r.t.Helper()
 	body, err := json.Marshal(r.request(change))
@@ -124,7 +124,7 @@ func TestRunnerRunsAWorkflowToItsEnd(t *testing.T) {
 	if len(granted.Grants) != 3 || granted.OpenJobs != 3 {
 		t.Fatalf("grants: %+v", granted)
 	}
-	// An answer that was lost: the leases are not listed, so they come again.
+	// An answer that was lost: the leases are not listed, so they are granted again.
 	again := r.turn(nil)
 	if len(again.Grants) != 3 || again.Grants[0].LeaseRef != granted.Grants[0].LeaseRef {
 		t.Fatalf("granted again: %+v", again.Grants)
@@ -204,8 +204,7 @@ func TestTurnOfAnUnknownRunner(t *testing.T) {
 	}
 }
 
-// watch returns the watchdog of a server that sees the host as the runners of
-// these tests do.
+// watch returns the watchdog of a server on the host of these tests' runners.
 func (a *testAPI) watch(bootID string) (w *watchdog, ended *[]string) {
 	w = newWatchdog(a.Server, make(chan int64, 1), DaemonOptions{})
 	ended = &[]string{}
@@ -228,9 +227,9 @@ func TestWatchdogGivesUpADeadRunner(t *testing.T) {
 	w, ended := a.watch("boot")
 	w.checkRunners(t.Context())
 	if !a.leases.any() || len(*ended) != 0 {
-		t.Fatal("a runner that has just spoken was given up")
+		t.Fatal("a runner that has just called was expired")
 	}
-	// Its connection breaks: the look finds no such process.
+	// Its connection breaks: the check finds no such process.
 	ctx, cancel := context.WithCancel(t.Context())
 	waiting := r.background(ctx, func(req *lease.TurnRequest) {
 		req.WaitSeconds, req.Free = 10, lease.Free{}
@@ -241,13 +240,13 @@ func TestWatchdogGivesUpADeadRunner(t *testing.T) {
 	select {
 	case <-a.startNeeded:
 	case <-time.After(20 * time.Second):
-		t.Fatal("the watchdog was not told")
+		t.Fatal("the watchdog was not woken")
 	}
 	w.checkRunners(t.Context())
 	if a.leases.any() || len(*ended) != 1 {
-		t.Errorf("given up: %v, leftovers ended in %v", !a.leases.any(), *ended)
+		t.Errorf("expired: %v, leftovers ended in %v", !a.leases.any(), *ended)
 	}
-	// One had begun: lost, and retried by the default policy. One had not.
+	// One job had begun: lost, and retried by the default policy. One had not.
 	next := a.runner(wf, "k2", 1).turn(nil).Grants
 	attempts := map[int64]int64{}
 	for _, g := range next {
@@ -260,12 +259,12 @@ func TestWatchdogGivesUpADeadRunner(t *testing.T) {
 		req.Reports = []lease.Report{{LeaseRef: grants[0].LeaseRef, StartedMS: 1, EndedMS: 2, Evidence: ok()}}
 	})
 	if late.Results[0].Outcome != lease.Late || len(late.Orders) != 1 || late.Orders[0] != lease.OrderStop {
-		t.Errorf("the dead runner speaks: %+v", late)
+		t.Errorf("the dead runner calls: %+v", late)
 	}
 }
 
-// TestRunnerSpeaksWhileAnotherIsGivenUp: to end what a dead runner left running
-// takes its time, in which another one may call.
+// TestRunnerSpeaksWhileAnotherIsGivenUp: ending what a dead runner left running takes
+// time, during which another one may call.
 func TestRunnerSpeaksWhileAnotherIsGivenUp(t *testing.T) {
 	a := newAPI(t)
 	wf := a.workflow()
@@ -290,7 +289,7 @@ func TestRunnerSpeaksWhileAnotherIsGivenUp(t *testing.T) {
 func TestWatchdogKnowsTheDead(t *testing.T) {
 	a := newAPI(t)
 	wf := a.workflow()
-	const self = 1 // a process that is there
+	const self = 1 // an existing process
 	for _, c := range []struct {
 		name    string
 		boot    string
@@ -303,7 +302,7 @@ func TestWatchdogKnowsTheDead(t *testing.T) {
 		{"gone", "boot", "n1", noSuchPID, time.Second, true},
 		{"rebooted", "other", "n1", self, time.Second, true},
 		{"elsewhere", "boot", "n2", noSuchPID, time.Minute, false},
-		{"elsewhere for long", "boot", "n2", noSuchPID, heartbeatTimeout + time.Second, true},
+		{"elsewhere, for long", "boot", "n2", noSuchPID, heartbeatTimeout + time.Second, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := a.runner(wf, c.name, c.pid)

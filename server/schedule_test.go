@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// takesAll is a Slurm that takes every request.
+// takesAll is a Slurm that accepts every request.
 type takesAll struct{ store *store.Store }
 
 func (s takesAll) Submit(ctx context.Context, want allocation.Want) (compute.Allocation, error) {
@@ -29,7 +29,7 @@ func (s takesAll) Submit(ctx context.Context, want allocation.Want) (compute.All
 	return s.store.Allocations.Adopt(ctx, store.FoundJob{IntentID: "a", Cluster: "c", SlurmJobID: 7})
 }
 
-// withSlurm gives a server a Slurm of one partition, whose nodes have four CPUs.
+// withSlurm gives a server a Slurm with one partition, whose nodes have four CPUs.
 func withSlurm(s *Server) {
 	s.Scheduler = scheduler.New(scheduler.Options{
 		Store: s.Store, Submitter: takesAll{s.Store}, Now: s.Now, Log: s.Log,
@@ -52,7 +52,7 @@ func TestSubmitAndPlan(t *testing.T) {
 	a.send("POST", "/workflows/9/plan", `{}`).want(http.StatusNotFound)
 	a.send("POST", "/workflows/1/plan", `{}`).want(http.StatusOK, `"pool":"partition std"`, `"asked":[]`)
 	a.send("GET", "/workflows/1/actions", "").want(http.StatusOK, "[]")
-	// What can never run is refused, and nothing has changed then.
+	// A submission with a job that can never run is rejected, and changes nothing.
 	const never = `huge: needs 2.00 TiB of memory, the largest node of partition std has 3.88 GiB`
 	a.send("POST", "/workflows/1/plan", `{}`).want(http.StatusOK, `"unfit":[{"first":"huge","jobs":1,`, never)
 	a.send("POST", "/workflows/1/submit", `{"output_dir":"/out"}`).want(http.StatusUnprocessableEntity, `"error":"Unfit"`, "jobs of workflow 1 can never run", never, "skip_checks")
@@ -68,13 +68,13 @@ func TestSubmitAndPlan(t *testing.T) {
 		"/workflows/1/why": "1 ready job: room in allocations that Slurm has not started yet",
 	} {
 		if text := a.send("GET", path, "").text; !strings.Contains(text, words) {
-			t.Errorf("%s does not say %q: %s", path, words, text)
+			t.Errorf("%s does not contain %q: %s", path, words, text)
 		}
 	}
 }
 
-// TestSpawnedJobsThatNeverRunAreRefused, with what they need, once the workflow is
-// submitted; a runner that is large enough is a place.
+// TestSpawnedJobsThatNeverRunAreRefused: they are rejected, with what they need, once the
+// workflow is submitted; a runner that is large enough counts.
 func TestSpawnedJobsThatNeverRunAreRefused(t *testing.T) {
 	a := newAPI(t, withSlurm)
 	a.must("POST", "/workflows", `{"name":"w","user":"me"}`)
@@ -96,7 +96,7 @@ func TestSpawnedJobsThatNeverRunAreRefused(t *testing.T) {
 	a.send("POST", "/jobs/1/spawn_jobs", spawn).want(http.StatusOK, `"spawned_job_ids"`)
 }
 
-// TestAllocationsByHandAreNotForJobsThatFitNone.
+// TestAllocationsByHandAreNotForJobsThatFitNone: such a request is rejected.
 func TestAllocationsByHandAreNotForJobsThatFitNone(t *testing.T) {
 	a := newAPI(t, func(s *Server) {
 		withSlurm(s)

@@ -1,6 +1,6 @@
-// Package server is the daemon: its start and stop, the loops that it runs beside
-// requests, and the HTTP API, whose parts have rooms of their own: what a request is
-// (rest), who calls (access) and what is done (handler, torc).
+// Package server is the daemon: its start and stop, its loops, and the HTTP API, whose
+// parts are packages of their own: requests (rest), callers (access) and operations
+// (handler, torc).
 package server
 
 import (
@@ -25,39 +25,38 @@ import (
 type Server struct {
 	Store   *store.Store
 	Hub     *hub.Hub             // must see every commit; see store.Options.OnCommit
-	Metrics *Metrics             // nil: a registry of its own
+	Metrics *Metrics             // nil: with a registry of its own
 	Auth    access.Authenticator // nil: everybody may do everything, as "anonymous"
 	Origins *access.Origins      // nil: those of this machine
 	Log     *slog.Logger         // nil: slog.Default
 	Now     func() time.Time     // nil: time.Now
 
-	// Cluster asks Slurm for allocations; nil where there is no Slurm.
+	// Cluster requests allocations from Slurm; nil where there is no Slurm.
 	Cluster service.Submitter
-	// Scheduler asks for those of submitted workflows; nil where there is no
-	// Slurm.
+	// Scheduler requests those of submitted workflows; nil where there is no Slurm.
 	Scheduler *scheduler.Scheduler
 	// Poller polls Slurm; nil where there is no Slurm.
 	Poller handler.Poller
 
-	// Slurm answers what verbs ask of the cluster; nil where there is no Slurm.
+	// Slurm is the cluster for the verbs; nil where there is no Slurm.
 	Slurm service.Slurm
 
-	// PollAllocations has Slurm asked soon what became of allocations; nil where
-	// there is no Slurm.
+	// PollAllocations has Slurm polled soon about allocations; nil where there is no
+	// Slurm.
 	PollAllocations func()
 
 	// Lease is how long a runner's leases last after its latest turn; 0 means
 	// DefaultLease.
 	Lease time.Duration
 
-	// Version and GitHash are what GET /version says.
+	// Version and GitHash are what GET /version returns.
 	Version string
 	GitHash string
 	// MaxBulkBody is the limit for bodies of bulk requests in bytes; 0 means
 	// 200 MiB.
 	MaxBulkBody int64
-	// InitializeBarrier makes the first N asynchronous initializations wait for
-	// each other (TORC_TEST_INITIALIZE_JOBS_BARRIER).
+	// InitializeBarrier has the first N asynchronous initializations wait for each other
+	// (TORC_TEST_INITIALIZE_JOBS_BARRIER).
 	InitializeBarrier int
 
 	setUp       sync.Once
@@ -68,7 +67,7 @@ type Server struct {
 	startNeeded chan struct{} // tells the watchdog that a runner's connection broke
 	barrier     *handler.Barrier
 
-	idle         *idle // nil: the server never stops for being idle
+	idle         *idle // nil: the server never stops because it is idle
 	failedLogins access.FailedLogins
 	// reloadPasswords reads the authentication file again and returns how many users it
 	// has; nil without such a file.
@@ -127,16 +126,16 @@ func (s *Server) mux() *http.ServeMux {
 	return rt.Mux(append(allRoutes(s.deps()), s.pages()...))
 }
 
-// connectionBroke makes the watchdog check a runner at once.
+// connectionBroke has the watchdog check a runner at once.
 func (s *Server) connectionBroke(runner int64) {
 	s.leases.doubt(runner)
 	select {
 	case s.startNeeded <- struct{}{}:
-	default: // it is already woken
+	default: // it has been woken already
 	}
 }
 
-// deps is what the handlers need, as it is now.
+// deps returns what the handlers need, as it is now.
 func (s *Server) deps() *handler.Deps {
 	s.defaults()
 	d := &handler.Deps{
@@ -152,13 +151,12 @@ func (s *Server) deps() *handler.Deps {
 	return d
 }
 
-// whyQueued says why a ready job waits.
+// whyQueued returns why a ready job waits.
 func (s *Server) whyQueued(ctx context.Context, job int64) (string, error) {
 	return s.deps().WhyQueued(ctx, job)
 }
 
-// Stop ends the event streams, which would keep an http.Server from shutting
-// down.
+// Stop ends the event streams, which would keep an http.Server from shutting down.
 func (s *Server) Stop() {
 	s.defaults()
 	s.stop.Do(func() { close(s.stopping) })

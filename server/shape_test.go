@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestMisspeltKeys: what is overlooked in a policy does not hold, and in a request
-// it is done otherwise than was meant.
+// TestMisspeltKeys: a misspelt key in a policy would have no effect, and in a request it
+// would change what is done.
 func TestMisspeltKeys(t *testing.T) {
 	a := newAPI(t)
 	w := a.workflow()
@@ -27,7 +27,7 @@ func TestMisspeltKeys(t *testing.T) {
 	a.send("GET", fmt.Sprintf("/holds?workflow_id=%d", w), "").want(200, `"count":1`)
 }
 
-// Workflows that are not there, and kinds.
+// Unknown workflows and kinds are errors.
 func TestWhatIsNotThere(t *testing.T) {
 	a := newAPI(t)
 	w := a.workflow()

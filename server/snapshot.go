@@ -7,17 +7,17 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Snapshots say where a daemon writes snapshots of its database, and when
-// without being asked.
+// Snapshots configure where a daemon writes snapshots of its database, and when it does
+// so by itself.
 type Snapshots struct {
 	Path string
 	// Keep is how many there are at most: Path, Path.1 and so on; 1 if zero.
 	Keep  int
 	Every time.Duration // 0: only when asked
-	AtEnd bool          // the last one when the daemon stops
+	AtEnd bool          // a last one when the daemon stops
 }
 
-// Snapshot writes a snapshot of the database to the path of the options.
+// Snapshot writes a snapshot of the database to the configured path.
 func (d *Daemon) Snapshot(ctx context.Context) error {
 	to := d.o.Snapshots
 	if to.Path == "" {
@@ -31,8 +31,8 @@ func (d *Daemon) Snapshot(ctx context.Context) error {
 	return nil
 }
 
-// snapshotEvery writes snapshots until ctx ends. One that fails is reported,
-// and the next one tried.
+// snapshotEvery writes snapshots until ctx ends. If one fails, it logs that and tries the
+// next one.
 func (d *Daemon) snapshotEvery(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

@@ -11,7 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// workflowsIn counts what a database file has.
+// workflowsIn returns the number of workflows in a database file.
 func workflowsIn(t *testing.T, path string) int {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Options{Path: path, InMemory: true})
@@ -42,7 +42,7 @@ func TestSnapshotsOfMemory(t *testing.T) {
 	change := func(o *DaemonOptions) {
 		o.Database, o.EndpointPath, o.InMemory = "", "", true
 		o.Snapshots = Snapshots{Path: path, Keep: 2, Every: 100 * time.Millisecond}
-		o.Log = slog.New(slog.DiscardHandler) // the test and the daemon get in each other's way
+		o.Log = slog.New(slog.DiscardHandler) // the test and the daemon lock each other out
 	}
 	d := startDaemon(t, change)
 	if got := ping(t, d.Endpoint(), "Bearer "+d.Endpoint().Token); got != http.StatusOK {
@@ -53,7 +53,7 @@ func TestSnapshotsOfMemory(t *testing.T) {
 	defer tick.Stop()
 	for deadline := time.Now().Add(time.Minute); workflowsIn(t, path) != 1 || workflowsIn(t, path+".1") != 1; <-tick.C {
 		if time.Now().After(deadline) {
-			t.Fatal("the snapshots do not come up to date")
+			t.Fatal("the snapshots do not become up to date")
 		}
 	}
 	if files, err := filepath.Glob("*"); err != nil || len(files) > 0 {
@@ -61,8 +61,8 @@ func TestSnapshotsOfMemory(t *testing.T) {
 	}
 }
 
-// A database in memory that belongs to a file goes on where the last daemon
-// ended, and its file is not for others.
+// A database in memory that belongs to a file continues where the last daemon ended, and
+// its file is private.
 func TestSnapshotAtEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "torc.db")
 	for n := range 3 {

@@ -38,13 +38,13 @@ func (s spoolOf) Deliver(ctx context.Context, runners []store.AllocationRunner) 
 			return err
 		}
 		for _, left := range lives {
-			// A turn before all others is granted nothing.
+			// Nothing is granted to a turn that precedes all others.
 			_, err := s.store.Runners.Turn(ctx, r.RunnerID, lease.TurnRequest{RunID: left.RunID, Reports: left.Reports, Started: left.Started})
 			if err != nil {
-				return fmt.Errorf("store what runner %d wrote down: %w", r.RunnerID, err)
+				return fmt.Errorf("store the spool of runner %d: %w", r.RunnerID, err)
 			}
 			if err := left.Delivered(); err != nil {
-				return fmt.Errorf("remove what runner %d wrote down: %w", r.RunnerID, err)
+				return fmt.Errorf("remove the spool of runner %d: %w", r.RunnerID, err)
 			}
 		}
 	}

@@ -9,8 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// What a runner wrote down before it was killed is recorded once, and its file
-// is removed only then.
+// The spool of a killed runner is recorded once, and its file is removed only then.
 func TestSpoolIsDelivered(t *testing.T) {
 	a := newAPI(t)
 	id := a.workflow()
@@ -27,7 +26,7 @@ func TestSpoolIsDelivered(t *testing.T) {
 	var unreadable error
 	spool := spoolOf{store: a.Store, read: func(_, database string, runnerID int64) ([]Spooled, error) {
 		if database == "" || runnerID != r.id {
-			t.Errorf("asked for runner %d of %q", runnerID, database)
+			t.Errorf("requested runner %d of %q", runnerID, database)
 		}
 		return []Spooled{left}, unreadable
 	}}
@@ -35,7 +34,7 @@ func TestSpoolIsDelivered(t *testing.T) {
 
 	unreadable = errors.New("stale file handle")
 	if err := spool.Deliver(t.Context(), over); err == nil || removed != 0 {
-		t.Errorf("what cannot be read: %v, removed %d times", err, removed)
+		t.Errorf("unreadable: %v, removed %d times", err, removed)
 	}
 	unreadable = nil
 	for range 2 { // the second time as if the removal had failed
@@ -52,8 +51,8 @@ func TestSpoolIsDelivered(t *testing.T) {
 	}
 }
 
-// What a runner had started when it was killed was an attempt, though it had not
-// said so; what it had not started was none.
+// A job that a killed runner had started was an attempt, although the start was not
+// reported; one that it had not started was not.
 func TestSpooledStartsAreAttempts(t *testing.T) {
 	a := newAPI(t)
 	id := a.workflow()
@@ -94,8 +93,8 @@ func TestSpooledStartsAreAttempts(t *testing.T) {
 	}
 }
 
-// TestNextRunnerTellsOfStarts: the runner that comes after a killed one tells what
-// that had begun to start; it stays the killed one's attempt.
+// TestNextRunnerTellsOfStarts: the runner that follows a killed one reports what that had
+// started to start; it remains the killed one's attempt.
 func TestNextRunnerTellsOfStarts(t *testing.T) {
 	a := newAPI(t)
 	id := a.workflow()

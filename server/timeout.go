@@ -50,8 +50,8 @@ func (w *watchdog) complain(ctx context.Context, what string, err error) {
 	}
 }
 
-// expireHeartbeats applies the heartbeat timeouts of a silent runner's jobs. It
-// returns for how long the runner may be silent before it is lost.
+// expireHeartbeats applies the heartbeat timeouts of a silent runner's jobs. It returns
+// for how long the runner may be silent before it is lost.
 func (w *watchdog) expireHeartbeats(ctx context.Context, runnerID int64, silence time.Duration) (patience time.Duration) {
 	patience = heartbeatTimeout
 	if silence < workflow.LeastHeartbeat {

@@ -12,8 +12,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
-// watchdog handles runners that fall silent, delays that end, claims of torc
-// clients that were never started, and timeouts, deadlines and holds. Its goroutine owns its fields.
+// watchdog handles runners that fall silent, delays that end, claims of torc clients that
+// were never started, and timeouts, deadlines and holds. Its goroutine owns its fields.
 type watchdog struct {
 	store  *store.Store
 	leases *leases
@@ -28,13 +28,13 @@ type watchdog struct {
 	undelivered  map[int64]time.Time // since when the spool of a dead runner cannot be read
 
 	cluster *cluster // nil without Slurm
-	// explain returns why a ready job waits; nil if that is not known.
+	// explain returns why a ready job waits; nil if that is unknown.
 	explain func(ctx context.Context, job int64) (string, error)
 
 	startNeeded chan struct{} // a runner's connection broke
 	delayed     chan int64    // a job was delayed until then, in ms
 	released    int64         // delays up to then were announced
-	unstarted   time.Time     // when Jobs.ReturnUnstarted ran last
+	unstarted   time.Time     // when Jobs.ReturnUnstarted last ran
 }
 
 // newWatchdog makes the watchdog of a server.
@@ -55,12 +55,12 @@ const (
 	spoolPatience    = time.Minute // with files of a dead runner that cannot be read
 )
 
-// askAfter are the silences after which Slurm is asked about the allocation of
-// a runner whose connection broke. It may reconnect at once, and Slurm may take some
-// time to notice that it is gone.
+// askAfter are the times of silence after which Slurm is polled about the allocation of a
+// runner whose connection broke. It may reconnect at once, and Slurm may take some time
+// to notice that it is gone.
 var askAfter = []time.Duration{3 * time.Second, 20 * time.Second, time.Minute}
 
-// Run watches until ctx ends.
+// Run runs the checks until ctx ends.
 func (w *watchdog) Run(ctx context.Context) error {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
@@ -95,8 +95,8 @@ func (w *watchdog) reviewEnds(ctx context.Context) {
 	}
 }
 
-// noDelay is how long to sleep when no job is delayed: a delay that is made
-// later comes by the channel.
+// noDelay is how long to sleep when no job is delayed: a later delay arrives by the
+// channel.
 const noDelay = time.Hour
 
 // release wakes the runners of workflows whose delays or holds of claims have
@@ -141,7 +141,7 @@ func (w *watchdog) returnUnstarted(ctx context.Context) {
 	}
 }
 
-// checkRunners expires the runners that are dead.
+// checkRunners expires the dead runners.
 func (w *watchdog) checkRunners(ctx context.Context) {
 	silent := w.leases.silent(w.now())
 	if len(silent) == 0 {
@@ -161,11 +161,11 @@ func (w *watchdog) checkRunners(ctx context.Context) {
 		delete(silent, r.ID)
 		silence, isSilent := w.leases.silentFor(r.ID, w.now())
 		if !isSilent {
-			continue // it made a turn while others were expired
+			continue // it sent a turn while others were expired
 		}
 		patience := w.expireHeartbeats(ctx, r.ID, silence)
 		if r.AllocationID != 0 {
-			// Slurm knows what became of it.
+			// Slurm knows how it ended.
 			if w.cluster != nil && w.leases.ask(r.ID, silence) {
 				w.cluster.Wake()
 			}
@@ -182,10 +182,10 @@ func (w *watchdog) checkRunners(ctx context.Context) {
 	}
 }
 
-// isDead reports whether a silent runner is dead, and why it is known to be. A
-// process that exists but is silent (stopped, swapped out) is not dead. Whether a
-// runner in an allocation is dead, Slurm knows. patience is how long a runner that
-// cannot be checked may be silent.
+// isDead reports whether a silent runner is dead, and how that is known. A process that
+// exists but is silent (stopped, swapped out) is not dead. Slurm knows whether a runner
+// in an allocation is dead. patience is how long a runner that cannot be checked may be
+// silent.
 func (w *watchdog) isDead(r store.LiveRunner, silence, patience time.Duration) (why string, dead bool) {
 	switch {
 	case r.AllocationID != 0:
@@ -222,9 +222,9 @@ func (w *watchdog) expireRunner(ctx context.Context, r store.LiveRunner, why str
 	w.log.Warn("a runner is lost", "compute_node_id", r.ID, "workflow_id", r.WorkflowID, "hostname", r.Hostname, "reason", why)
 }
 
-// delivered delivers the spool of a dead runner of this host, before its jobs are
-// lost. It reports whether the runner can be expired: a file that cannot be read
-// delays that for spoolPatience only.
+// delivered delivers the spool of a dead runner of this host before its jobs are lost. It
+// reports whether the runner can be expired: an unreadable file delays that for
+// spoolPatience only.
 func (w *watchdog) delivered(ctx context.Context, r store.LiveRunner) bool {
 	if r.Hostname != w.host || r.OutputDir == "" {
 		return true
@@ -239,17 +239,17 @@ func (w *watchdog) delivered(ctx context.Context, r store.LiveRunner) bool {
 		w.undelivered[r.ID] = since
 	}
 	gaveUp := w.now().Sub(since) >= spoolPatience
-	w.log.Warn("cannot receive what a dead runner wrote down", "compute_node_id", r.ID, "gave_up", gaveUp, "error", err)
+	w.log.Warn("cannot deliver the spool of a dead runner", "compute_node_id", r.ID, "gave_up", gaveUp, "error", err)
 	return gaveUp
 }
 
-// processExists reports whether a process is there and is not a zombie.
+// processExists reports whether a process exists and is not a zombie.
 func processExists(pid int64) bool {
 	text, err := os.ReadFile("/proc/" + strconv.FormatInt(pid, 10) + "/stat")
 	if err != nil {
 		return false
 	}
-	// The state follows the name in parentheses, which may hold anything.
+	// The state follows the name in parentheses, which may contain anything.
 	_, rest, ok := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
 	return ok && !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
 }

@@ -21,7 +21,7 @@ func TestWhoIsDead(t *testing.T) {
 	}{
 		{"gone from this host", store.LiveRunner{Hostname: "here", BootID: "now", PID: nobody}, time.Second, true},
 		{"of an earlier boot", store.LiveRunner{Hostname: "here", BootID: "before", PID: 1}, time.Second, true},
-		{"a process that is there", store.LiveRunner{Hostname: "here", BootID: "now", PID: 1}, time.Hour, false},
+		{"an existing process", store.LiveRunner{Hostname: "here", BootID: "now", PID: 1}, time.Hour, false},
 		{"elsewhere, for a while", store.LiveRunner{Hostname: "there", PID: 1}, time.Minute, false},
 		{"elsewhere, for long", store.LiveRunner{Hostname: "there", PID: 1}, time.Hour, true},
 		{"in an allocation, for long", store.LiveRunner{Hostname: "there", PID: 1, AllocationID: 1}, time.Hour, false},
@@ -33,11 +33,12 @@ func TestWhoIsDead(t *testing.T) {
 	}
 }
 
-// TestSpoolOfADeadRunner: what a runner of this host wrote down before it died counts;
-// only what it did not is lost. A file that cannot be read is waited for, not for ever.
+// TestSpoolOfADeadRunner: the reports that a runner of this host spooled before it died
+// count; only the other jobs are lost. The daemon waits for an unreadable file, but not
+// forever.
 func TestSpoolOfADeadRunner(t *testing.T) {
 	for name, tc := range map[string]struct {
-		unreadable time.Duration // for so long
+		unreadable time.Duration // for this long
 		want       workflow.JobStatus
 	}{
 		"readable":            {0, workflow.Completed},
@@ -78,7 +79,7 @@ func TestSpoolOfADeadRunner(t *testing.T) {
 				w.checkRunners(t.Context())
 			}
 			if waited := now.Sub(began) - watchInterval; a.leases.any() || waited > min(tc.unreadable, spoolPatience)+watchInterval {
-				t.Errorf("given up: %t, after %s", !a.leases.any(), waited)
+				t.Errorf("expired: %t, after %s", !a.leases.any(), waited)
 			}
 			for i, want := range []workflow.JobStatus{tc.want, workflow.Ready} {
 				j, err := a.Store.Jobs.Get(t.Context(), grants[i].JobID)

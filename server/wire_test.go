@@ -11,9 +11,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/internal/golden"
 )
 
-// TestWire plays the conversations in testdata/*.wire: a line that begins with
-// a method is a request, the line that begins with "<" after it is the answer.
-// Clock and ids are the same each time. With -update the answers are written.
+// TestWire plays the conversations in testdata/*.wire: a line that begins with a method
+// is a request, and the line that begins with "<" after it is the answer. Clock and ids
+// are the same each time. With -update the answers are written.
 func TestWire(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.wire")
 	if err != nil || len(files) == 0 {
@@ -35,8 +35,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// converse makes the requests of a conversation and writes it with the answers
-// that came.
+// converse sends the requests of a conversation and writes it with the actual answers.
 func converse(a *testAPI, text string) string {
 	a.t.Helper()
 	var out bytes.Buffer

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPolicyNulls: an absent key of the policy stays, one that is null goes.
+// TestPolicyNulls: an absent key of the policy stays, one that is null is removed.
 func TestPolicyNulls(t *testing.T) {
 	a := newAPI(t)
 	w := a.workflow()

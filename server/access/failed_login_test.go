@@ -42,8 +42,8 @@ func TestFailedLogins(t *testing.T) {
 	}
 }
 
-// TestFailedLoginsOfManyHosts: the hosts that are told apart are bounded, and so
-// are the lines about all others.
+// TestFailedLoginsOfManyHosts: the number of hosts that are counted separately is
+// limited, and so are the lines about all others.
 func TestFailedLoginsOfManyHosts(t *testing.T) {
 	var logins FailedLogins
 	now, lines := time.Unix(1000, 0), 0

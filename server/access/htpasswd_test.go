@@ -107,18 +107,17 @@ func TestCheckerRemembersForAWhile(t *testing.T) {
 	}
 	p.Remove("bob")
 	if !c.Check("bob", "right", now.Add(59*time.Second)) {
-		t.Error("not remembered")
+		t.Error("not cached")
 	}
 	if c.Check("bob", "right", now.Add(61*time.Second)) {
-		t.Error("remembered for too long")
+		t.Error("cached for too long")
 	}
 	if len(c.right) != 0 {
-		t.Errorf("%d are still remembered", len(c.right))
+		t.Errorf("%d are still cached", len(c.right))
 	}
 }
 
-// TestCheckerForgets: when other passwords count, a right one of before is not
-// remembered.
+// TestCheckerForgets: when the passwords are replaced, correct old ones are forgotten.
 func TestCheckerForgets(t *testing.T) {
 	before, after := &Passwords{}, &Passwords{}
 	before.Set("bob", hashed(t, "former"))
@@ -126,10 +125,10 @@ func TestCheckerForgets(t *testing.T) {
 	c := NewChecker(before, time.Minute)
 	now := time.Now()
 	if !c.Check("bob", "former", now) {
-		t.Fatal("the former password is wrong")
+		t.Fatal("the old password is wrong")
 	}
 	c.Replace(after)
 	if c.Check("bob", "former", now) || !c.Check("bob", "new", now) {
-		t.Error("the former password still counts, or the new one does not")
+		t.Error("the old password still counts, or the new one does not")
 	}
 }

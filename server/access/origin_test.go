@@ -12,7 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// asked is a request at an address of ours.
+// asked returns a request at one of our addresses.
 func asked(t *testing.T, at net.Addr, method, host string, header ...string) *http.Request {
 	t.Helper()
 	ctx := context.WithValue(t.Context(), http.LocalAddrContextKey, at)
@@ -43,7 +43,7 @@ func TestHosts(t *testing.T) {
 			t.Errorf("%q: %v", host, err)
 		}
 		if err != nil && (workflow.CodeOf(err) != workflow.CodeForbidden || !strings.Contains(err.Error(), "--allowed-host")) {
-			t.Errorf("%q: %v says not what to do", host, err)
+			t.Errorf("%q: %v does not say what to do", host, err)
 		}
 	}
 	if err := o.Check(asked(t, &net.UnixAddr{Name: "/x", Net: "unix"}, http.MethodGet, "anything")); err != nil {
@@ -66,7 +66,7 @@ func TestForeignPages(t *testing.T) {
 		{"our page in an old browser", "POST", []string{"Origin", "http://localhost:8080"}, true},
 		{"a typed address", "GET", []string{"Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate"}, true},
 		{"a link on another page", "GET", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, true},
-		{"a page that is trusted", "POST", []string{"Sec-Fetch-Site", "cross-site", "Origin", "https://portal.example"}, true},
+		{"a trusted page", "POST", []string{"Sec-Fetch-Site", "cross-site", "Origin", "https://portal.example"}, true},
 		{"a form", "POST", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Origin", "http://evil.example"}, false},
 		{"a form in an old browser", "POST", []string{"Origin", "http://evil.example"}, false},
 		{"a script", "GET", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"}, false},
@@ -111,7 +111,7 @@ func TestFormsHaveNoEffect(t *testing.T) {
 			t.Errorf("%s %q %q: %v", c.method, c.media, c.body, err)
 		}
 		if err != nil && !strings.Contains(err.Error(), "-H 'content-type: application/json'") {
-			t.Errorf("%v says not what to do", err)
+			t.Errorf("%v does not say what to do", err)
 		}
 	}
 }

@@ -70,8 +70,8 @@ func admit(t *testing.T, c net.Conn) {
 	State(c, http.StateActive)
 }
 
-// TestOneHostFillsItsOwnPlaces: whoever holds most of what is not admitted
-// loses the oldest; another host's connection stays, though it is older.
+// TestOneHostFillsItsOwnPlaces: the host with most of the pending connections loses its
+// oldest; another host's connection stays, although it is older.
 func TestOneHostFillsItsOwnPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimited(Options{Max: 100, MaxPending: 4, Grace: time.Hour})
@@ -97,8 +97,8 @@ func TestOneHostFillsItsOwnPlaces(t *testing.T) {
 	})
 }
 
-// TestFull: of connections that were admitted, the one that is idle for longest
-// makes place; where none is, the new one is closed.
+// TestFull: the admitted connection that has been idle for longest is closed for a new
+// one; if none is idle, the new one is closed.
 func TestFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimited(Options{Max: 2, MaxPending: 2, Grace: time.Hour})
@@ -110,7 +110,7 @@ func TestFull(t *testing.T) {
 		third, thirdPeer := l.open(t, "10.0.0.1")
 		admit(t, third)
 		if isClosed(firstPeer) || !isClosed(secondPeer) || isClosed(thirdPeer) {
-			t.Error("not the idle connection was closed")
+			t.Error("another than the idle connection was closed")
 		}
 		ours, fourthPeer := net.Pipe()
 		l.inner.conns <- fromHost{ours, "10.0.0.1"}
@@ -123,7 +123,7 @@ func TestFull(t *testing.T) {
 		}()
 		synctest.Wait()
 		if !isClosed(fourthPeer) || isClosed(firstPeer) || isClosed(thirdPeer) {
-			t.Error("not the new connection was closed")
+			t.Error("another than the new connection was closed")
 		}
 		l.Close()
 		<-done
@@ -145,13 +145,13 @@ func TestGrace(t *testing.T) {
 		}
 		<-time.After(2 * time.Second)
 		if !isClosed(late) || isClosed(goodPeer) {
-			t.Error("want the one that was not admitted closed, and no other")
+			t.Error("want only the pending one closed")
 		}
 	})
 }
 
-// TestStalledReader: a large answer is written as long as somebody reads, in
-// however small pieces.
+// TestStalledReader: a large answer is written as long as the client reads, in however
+// small pieces.
 func TestStalledReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimited(Options{Max: 10, MaxPending: 5, Grace: time.Hour, Stall: time.Minute})
@@ -170,7 +170,7 @@ func TestStalledReader(t *testing.T) {
 			t.Errorf("wrote %d bytes, %v", n, err)
 		}
 		if took := time.Since(began); took < 200*time.Second || took > 260*time.Second {
-			t.Errorf("gave up after %s", took)
+			t.Errorf("aborted after %s", took)
 		}
 	})
 }

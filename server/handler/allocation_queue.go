@@ -42,7 +42,7 @@ func (h allocationQueue) allocationQueue(r *rest.Request[allocationQueueParams, 
 	if err != nil {
 		return answer, err
 	}
-	var asked time.Time // when the newest live one was there; zero if none is
+	var asked time.Time // when the newest live one existed; zero if there is none
 	for i := range queue {
 		if a := &queue[i]; a.IsLive() {
 			asked = time.UnixMilli(max(asked.UnixMilli(), a.AskedMS, a.SubmitMS))
@@ -100,7 +100,7 @@ func fromQueued(a *store.QueuedAllocation, seen allocation.QueueSnapshot) api.Qu
 	case a.State == compute.AllocationIntent:
 		q.ReasonText = "sbatch runs, or its answer was lost and the daemon searches for the job"
 		if a.SlurmReason != "" {
-			q.ReasonText = "the daemon searches for the job, as the answer of sbatch was not clear: " + a.SlurmReason
+			q.ReasonText = "the answer of sbatch was unclear, and the daemon searches for the job: " + a.SlurmReason
 		}
 	case a.State == compute.AllocationPending:
 		q.ReasonText = slurm.ReasonText(a.SlurmReason)

@@ -9,8 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// TestDoubtfulAnswerIsShown: what sbatch said says more than that it was not
-// clear.
+// TestDoubtfulAnswerIsShown: the text of sbatch says more than that its answer was
+// unclear.
 func TestDoubtfulAnswerIsShown(t *testing.T) {
 	asked := store.QueuedAllocation{Allocation: compute.Allocation{State: compute.AllocationIntent}}
 	if text := fromQueued(&asked, allocation.QueueSnapshot{}).ReasonText; !strings.HasPrefix(text, "sbatch runs") {

@@ -16,7 +16,7 @@ type claimHolds struct{ *Deps }
 func (h claimHolds) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("GET", "/workflows/{id}/claim_holds", "List the claim holds of a workflow, present and past: why no job is granted", h.listClaimHolds),
-		rest.Handle("POST", "/workflows/{id}/release_claims", "Lift claim holds of a workflow", h.releaseClaims),
+		rest.Handle("POST", "/workflows/{id}/release_claims", "Release claim holds of a workflow", h.releaseClaims),
 	}
 }
 

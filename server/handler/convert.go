@@ -17,7 +17,7 @@ func Or[T any](p *T, def T) T {
 	return *p
 }
 
-// raw returns a free-form value as the domain has it: nil for null.
+// raw returns a free-form value for the domain: nil for null.
 func raw(text json.RawMessage) json.RawMessage {
 	if string(text) == "null" {
 		return nil
@@ -25,7 +25,7 @@ func raw(text json.RawMessage) json.RawMessage {
 	return text
 }
 
-// Each maps a slice.
+// Each converts the items of a slice.
 func Each[T, W any](items []T, convert func(T) W) []W {
 	out := make([]W, len(items))
 	for i, item := range items {
@@ -34,10 +34,10 @@ func Each[T, W any](items []T, convert func(T) W) []W {
 	return out
 }
 
-// same is for rows that are on the wire as the domain has them.
+// same returns its argument, for rows whose API and domain types are the same.
 func same[T any](row T) T { return row }
 
-// by returns who makes a request, for the verbs of package service.
+// by returns the caller of a request, for the verbs of package service.
 func by[P, B any](r *rest.Request[P, B]) service.Caller { return service.Caller{User: r.User()} }
 
 // IDParams is the path parameter of one row.
@@ -56,8 +56,8 @@ type WorkflowPageParams struct {
 	pageParams
 }
 
-// checkBulk returns an error for a bulk request that is empty, too long, about
-// several workflows, or that has a duplicate name.
+// checkBulk returns an error for a bulk request that is empty, too long, about several
+// workflows, or contains a duplicate name.
 func checkBulk[T any](what string, items []T, key func(T) (workflowID int64, name string)) error {
 	switch n := len(items); {
 	case n == 0:

@@ -95,7 +95,7 @@ type definitionReader struct {
 	text   []byte // of the line; reused
 }
 
-// next reads a line. It returns an error at the end of the text, as a definition
+// next reads a line. It returns an error at the end of the text, because a definition
 // must end with an end line.
 func (d *definitionReader) next() (*api.DefinitionLine, error) {
 	d.number++

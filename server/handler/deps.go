@@ -37,16 +37,16 @@ type Deps struct {
 	Slurm service.Slurm
 	// Site returns what the cluster offers; nil where there is no Slurm.
 	Site service.SiteFunc
-	// PollAllocations makes the daemon poll Slurm soon; nil where there is no Slurm.
+	// PollAllocations has the daemon poll Slurm soon; nil where there is no Slurm.
 	PollAllocations func()
-	// UseSite notes that a request is about to use what is known of the cluster, so
-	// that the daemon keeps it up to date.
+	// UseSite records that a request is about to use the facts about the cluster, so that
+	// the daemon keeps them up to date.
 	UseSite func()
 
 	// Leases knows which runners are alive; ConnectionBroke has one checked at once.
 	Leases          Leases
 	ConnectionBroke func(runner int64)
-	// LoginPart returns a runner's part in the jobs that run only on this host,
+	// LoginPart returns a runner's part in the jobs that run only on this host, and
 	// LoginFacts which runners run those of a workflow.
 	LoginPart  func(*lease.RegisterRequest) (placement.LoginPart, error)
 	LoginFacts func(workflowID int64) explain.LoginFacts
@@ -79,17 +79,17 @@ type Counters interface {
 	StreamOpened() (closed func())
 }
 
-// Leases knows when each runner made its latest turn.
+// Leases knows when each runner sent its latest turn.
 type Leases interface {
 	// Period is how long leases last after the latest turn.
 	Period() time.Duration
-	// Renew notes that a runner is alive. The channel is closed when it makes a
+	// Renew records that a runner is alive. The channel is closed when the runner sends a
 	// newer turn than this one.
 	Renew(runner, turn int64, now time.Time) (newer <-chan struct{})
-	// Pause notes whether a runner starts jobs, and reports whether it has just
-	// stopped starting them.
+	// Pause records whether a runner starts jobs, and reports whether it has just stopped
+	// starting them.
 	Pause(runner, turn int64, why *workflow.LaunchPause) (begun bool)
-	// Ordered reports whether a runner is to stop.
+	// Ordered reports whether a runner must stop.
 	Ordered(runner int64) bool
 	// Forget drops a runner that has deregistered.
 	Forget(runner int64)

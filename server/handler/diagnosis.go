@@ -10,7 +10,7 @@ type diagnoses struct{ *Deps }
 
 func (h diagnoses) routes() []rest.Route {
 	return []rest.Route{
-		rest.Handle("GET", "/workflows/{id}/diagnosis", "Compare what runners have left with how long ready jobs run", h.diagnose),
+		rest.Handle("GET", "/workflows/{id}/diagnosis", "Compare the remaining time of runners with the runtimes of ready jobs", h.diagnose),
 	}
 }
 

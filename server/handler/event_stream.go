@@ -15,10 +15,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
-// The event stream reads the event table, from a seq on; the hub only signals when
-// to read again. So a slow client neither loses events nor makes the daemon keep
-// them in memory, and a client that lost its connection resumes where it was, by
-// Last-Event-ID or after_seq.
+// The event stream reads the event table from a seq; the hub only signals when to read
+// again. So a slow client neither loses events nor makes the daemon keep them in memory,
+// and a client that lost its connection continues from Last-Event-ID or after_seq.
 
 type streamParams struct {
 	IDParams
@@ -57,7 +56,7 @@ func (h events) streamEvents(w http.ResponseWriter, r *rest.Request[streamParams
 	return nil
 }
 
-// resumeAfter returns the seq that the client has seen last.
+// resumeAfter returns the seq of the last event that the client has received.
 func resumeAfter(r *rest.Request[streamParams, rest.None]) (int64, bool) {
 	if r.Params.AfterSeq != nil {
 		return *r.Params.AfterSeq, true
@@ -73,7 +72,7 @@ type eventStream struct {
 	control    *http.ResponseController
 	workflowID int64
 	level      event.Severity
-	seq        int64 // of the last event that was sent or left out
+	seq        int64 // of the last event that was sent or omitted
 }
 
 func (e *eventStream) run(ctx context.Context, sub *hub.Subscription) {
@@ -125,8 +124,8 @@ func (e *eventStream) send(ctx context.Context) error {
 	}
 }
 
-// keepAlive writes a comment, so that neither side takes the connection for dead.
-// It returns an error if the workflow no longer exists.
+// keepAlive writes a comment, so that neither side considers the connection dead. It
+// returns an error if the workflow no longer exists.
 func (e *eventStream) keepAlive(ctx context.Context) error {
 	if _, err := e.deps.Store.Events.LastSeq(ctx, e.workflowID); err != nil {
 		return err

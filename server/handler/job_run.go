@@ -30,7 +30,7 @@ func (h jobRuns) manageStatusChange(r *rest.Request[statusParams, rest.None]) (a
 type retryParams struct {
 	IDParams
 	RunID      int64 `path:"run_id"`
-	MaxRetries int32 `query:"max_retries" doc:"rejected if the job has had so many attempts"`
+	MaxRetries int32 `query:"max_retries" doc:"rejected if the job has had this many attempts"`
 	NewTotal   *bool `query:"new_total" doc:"a person decides: timeouts.total starts again; without it the retry is rejected once that time is over"`
 }
 

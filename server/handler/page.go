@@ -9,7 +9,7 @@ import (
 // pageParams are the query parameters of every list.
 type pageParams struct {
 	Offset      *int64  `query:"offset" doc:"how many items to skip"`
-	Limit       *int64  `query:"limit" doc:"how many items at most; 100000 is the default and the most"`
+	Limit       *int64  `query:"limit" doc:"how many items at most; 100000 is the default and the maximum"`
 	SortBy      *string `query:"sort_by" doc:"field to sort by; id if the field cannot be sorted by"`
 	ReverseSort *bool   `query:"reverse_sort" doc:"descending order"`
 }
@@ -41,7 +41,7 @@ func (p *pageParams) Page() (store.Page, error) {
 // windowParams are the query parameters of a list whose order is fixed.
 type windowParams struct {
 	Offset *int64 `query:"offset" doc:"how many items to skip"`
-	Limit  *int64 `query:"limit" doc:"how many items at most; 100000 is the default and the most"`
+	Limit  *int64 `query:"limit" doc:"how many items at most; 100000 is the default and the maximum"`
 }
 
 // Page checks the parameters.

@@ -10,7 +10,7 @@ type resourceUse struct{ *Deps }
 
 func (h resourceUse) routes() []rest.Route {
 	return []rest.Route{
-		rest.Handle("GET", "/workflows/{id}/check_resources", "Compare what jobs used with what they asked for", h.checkResources),
+		rest.Handle("GET", "/workflows/{id}/check_resources", "Compare what jobs used with what they requested", h.checkResources),
 		rest.Handle("POST", "/workflows/{id}/correct_resources", "Adjust resource requirements to what jobs used; a dry run only shows the changes", h.correctResources),
 	}
 }
@@ -20,7 +20,7 @@ type checkResourcesParams struct {
 	RunID          *int64   `query:"run_id" doc:"of this run; without it the latest result of each job"`
 	All            *bool    `query:"all" doc:"also jobs that stayed within their limits"`
 	IncludeFailed  *bool    `query:"include_failed" doc:"also attempts that did not succeed"`
-	MinOverPercent *float64 `query:"min_over_percent" doc:"omit jobs that exceeded their request by less than so many percent; the default is 1"`
+	MinOverPercent *float64 `query:"min_over_percent" doc:"omit jobs that exceeded their request by less than this percentage; the default is 1"`
 }
 
 func (h resourceUse) checkResources(r *rest.Request[checkResourcesParams, rest.None]) (api.ResourceReport, error) {

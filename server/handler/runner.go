@@ -12,13 +12,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// maxWait is how long the answer to a turn is held at most.
+// maxWait is the longest time for which the answer to a turn is held.
 const maxWait = 10 * time.Second
 
-// turnsPerLease is how many turns at least a runner makes during a lease.
+// turnsPerLease is how many turns a runner makes at least during a lease.
 const turnsPerLease = 4
 
-// runners handles requests about runners: they register, make turns and deregister.
+// runners handles requests about runners: they register, send turns and deregister.
 type runners struct{ *Deps }
 
 func (h runners) routes() []rest.Route {
@@ -86,7 +86,7 @@ func (h runners) turn(r *rest.Request[IDParams, lease.TurnRequest]) (lease.TurnR
 	wait := min(time.Duration(b.WaitSeconds*float64(time.Second)), maxWait)
 	deadline := time.NewTimer(max(wait, 0))
 	defer deadline.Stop()
-	// What the runner reported is recorded now; later calls only ask for news.
+	// What the runner reported is recorded now; later calls only wait for news.
 	b.Reports, b.GiveBack, b.Recovered, b.NotStarted = nil, nil, nil, nil
 	stopped := h.Leases.Ordered(id)
 	for waiting := wait > 0 && !hasNews(&answer, staysOn) && !stopped; waiting; {
@@ -114,8 +114,8 @@ func (h runners) turn(r *rest.Request[IDParams, lease.TurnRequest]) (lease.TurnR
 	return answer, nil
 }
 
-// hasNews reports whether the answer must be sent now. A runner that stays on need
-// not be told that the workflow is complete.
+// hasNews reports whether the answer must be sent now. A runner that stays need not be
+// told that the workflow is complete.
 func hasNews(t *lease.TurnResponse, staysOn bool) bool {
 	return len(t.Results)+len(t.Grants)+len(t.Voided)+len(t.Cancel) > 0 || t.Patterns != nil || t.Has(lease.OrderStop) || t.Complete && !staysOn || t.Canceled
 }
@@ -132,8 +132,8 @@ func (h runners) leaveRunner(r *rest.Request[IDParams, lease.LeaveRequest]) (lea
 	return lease.LeaveResponse{GivenBack: n}, nil
 }
 
-// pollAllocationOf makes the daemon poll Slurm soon if a runner was in an allocation:
-// that ends when its last runner has left.
+// pollAllocationOf has the daemon poll Slurm soon if a runner was in an allocation: the
+// allocation ends when its last runner has left.
 func (h runners) pollAllocationOf(ctx context.Context, runner int64) error {
 	intent, err := h.Store.Allocations.IntentOfRunner(ctx, runner)
 	if err == nil && intent != "" && h.PollAllocations != nil {
@@ -142,8 +142,8 @@ func (h runners) pollAllocationOf(ctx context.Context, runner int64) error {
 	return err
 }
 
-// intentOf returns the intent of the allocation that a runner is in, by the secret
-// that it showed; empty if it is in none. The error is CodeForbidden if it shows a
+// intentOf returns the intent of the allocation that a runner is in, by the secret that
+// it presented; empty if it is in none. The error has CodeForbidden if it presents a
 // secret without naming its Slurm job, or names one without a secret.
 func intentOf(ctx context.Context, member *lease.AllocationMember) (string, error) {
 	allocation := access.CallerOf(ctx).Allocation
@@ -151,7 +151,7 @@ func intentOf(ctx context.Context, member *lease.AllocationMember) (string, erro
 	case allocation == nil && member == nil:
 		return "", nil
 	case allocation == nil:
-		return "", workflow.Errorf(workflow.CodeForbidden, "a runner in an allocation must show the allocation's secret")
+		return "", workflow.Errorf(workflow.CodeForbidden, "a runner in an allocation must present the allocation's secret")
 	case member == nil:
 		return "", workflow.Errorf(workflow.CodeForbidden, "a runner with an allocation's secret must name the Slurm job that it runs in")
 	}

@@ -52,7 +52,7 @@ func (h slurmStats) listSlurmStats(r *rest.Request[slurmStatsListParams, rest.No
 		WorkflowID: r.Params.WorkflowID, JobID: r.Params.JobID, RunID: r.Params.RunID, AttemptID: r.Params.AttemptID,
 	}, page)
 	list := api.NewPage(Each(items, FromSlurmStats), page.Offset, total)
-	list.MaxLimit = page.Limit // here torc says which limit was in force
+	list.MaxLimit = page.Limit // torc returns the effective limit here
 	return list, err
 }
 

@@ -37,9 +37,9 @@ func (h spawns) spawnJobs(r *rest.Request[IDParams, api.SpawnRequest]) (api.Spaw
 	return api.SpawnResponse{SpawnedJobIDs: NotNil(ids), Iteration: iteration}, err
 }
 
-// checkSpawnFits returns an error if a job to spawn fits no allocation and no runner of
-// the workflow, where the daemon requests its allocations: the job would wait for ever.
-// The store checks the rest of the request.
+// checkSpawnFits returns an error if a job to spawn fits no allocation and no runner of a
+// workflow whose allocations the daemon requests: the job would wait forever. The store
+// checks the rest of the request.
 func (h spawns) checkSpawnFits(ctx context.Context, callerID int64, jobs []api.SpawnJob) error {
 	if h.Scheduler == nil {
 		return nil

@@ -34,9 +34,9 @@ func (h system) reloadAuth(r *rest.Request[rest.None, rest.None]) (api.ReloadedA
 	}
 	users, err := h.ReloadPasswords()
 	if err != nil {
-		h.Log.Warn("the authentication file cannot be read again: the former users stay", "user", r.User(), "error", err)
+		h.Log.Warn("the authentication file cannot be read again: the users stay the same", "user", r.User(), "error", err)
 		detail := rest.AsHTTP(err, http.StatusConflict).Detail
-		detail.Error, detail.Message = api.KindReloadFailed, cmp.Or(detail.Message, err.Error())+"; the former users stay"
+		detail.Error, detail.Message = api.KindReloadFailed, cmp.Or(detail.Message, err.Error())+"; the users stay the same"
 		return api.ReloadedAuth{}, &rest.HTTPError{Status: http.StatusUnprocessableEntity, Detail: detail}
 	}
 	h.Log.Info("the authentication file was read again", "users", users, "user", r.User())

@@ -169,8 +169,8 @@ func (h workflows) updateWorkflow(r *rest.Request[IDParams, api.WorkflowUpdate])
 	return fromWorkflow(w), err
 }
 
-// deleteParams are those of a deletion. Torc's clients do not know if_idle, and also
-// delete workflows with running jobs.
+// deleteParams are the parameters of a deletion. Torc's clients do not know if_idle, and
+// also delete workflows with running jobs.
 type deleteParams struct {
 	ID     int64 `path:"id"`
 	IfIdle *bool `query:"if_idle" doc:"409 while runners hold jobs of the workflow or it has live allocations"`

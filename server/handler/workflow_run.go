@@ -40,7 +40,7 @@ func (h workflowRuns) proposeCancel(r *rest.Request[IDParams, rest.None]) (api.C
 type resetStatusParams struct {
 	IDParams
 	Force         *bool  `query:"force" doc:"also while jobs or allocations are live"`
-	ExpectedRunID *int64 `query:"expected_run_id" doc:"rejected unless the workflow is at this run. So of several callers that saw the same run one starts the next"`
+	ExpectedRunID *int64 `query:"expected_run_id" doc:"rejected unless the workflow is at this run. So one of several callers that saw the same run starts the next"`
 }
 
 func (h workflowRuns) resetWorkflowStatus(r *rest.Request[resetStatusParams, rest.None]) (api.Workflow, error) {

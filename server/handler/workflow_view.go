@@ -29,7 +29,7 @@ func (h workflowViews) routes() []rest.Route {
 		rest.Handle("GET", "/workflows/{id}/job_file_relationships", "List files with their producers and consumers", List(h.jobFileRelationships, same)),
 		rest.Handle("GET", "/workflows/{id}/job_user_data_relationships", "List user data with their producers and consumers", List(h.jobUserDataRelationships, same)),
 		rest.Handle("GET", "/workflows/{id}/required_existing_files", "List the files that must exist", h.requiredExistingFiles),
-		rest.Handle("GET", "/workflows/{id}/missing_user_data", "List the user data that a workflow needs and does not have", h.missingUserData),
+		rest.Handle("GET", "/workflows/{id}/missing_user_data", "List the user data that a workflow needs and that has no value", h.missingUserData),
 	}
 }
 

@@ -23,7 +23,7 @@ func TestHubWakesWhomACommitConcerns(t *testing.T) {
 		{store.Changes{Events: map[int64]int64{2: 1}, Runners: []int64{1}}, map[string]bool{"runner": true, "both": true}},
 	} {
 		hub.Publish(c.changes)
-		hub.Publish(c.changes) // nobody has looked yet; must not block
+		hub.Publish(c.changes) // nobody has received yet; must not block
 		for name, sub := range subs {
 			if got := woken(sub); got != c.want[name] {
 				t.Errorf("%+v: %s woken %v, want %v", c.changes, name, got, c.want[name])

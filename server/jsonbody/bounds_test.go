@@ -39,7 +39,7 @@ func TestCost(t *testing.T) {
 		{"objects again and again", `{"one":{}` + many(`,"one":{}`, 300_000) + `}`, "more than 256 MiB"},
 		{"free values", `{"any":[0` + many(`,[]`, 999_000) + `]}`, ""},
 		{"deep", many(`[`, 101) + many(`]`, 101), "nested deeper than 100 levels"},
-		{"deep in what is kept", `{"free":` + many(`[`, 100) + many(`]`, 100) + `}`, "nested deeper than 100 levels"},
+		{"deep in what is stored as text", `{"free":` + many(`[`, 100) + many(`]`, 100) + `}`, "nested deeper than 100 levels"},
 		{"not too deep", `{"free":` + many(`[`, 99) + many(`]`, 99) + `}`, ""},
 	} {
 		_, err := Cost([]byte(c.text), reflect.TypeFor[outer](), 1000)
@@ -52,8 +52,8 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// FuzzCost: what encoding/json can read is looked at to its end, and what is
-// found in a list of objects is what encoding/json says of it.
+// FuzzCost: a text that encoding/json can read is scanned to its end, and errors in a
+// list of objects are those that encoding/json reports.
 func FuzzCost(f *testing.F) {
 	for _, text := range []string{`{"jobs":[{"name":"a","ids":[1]}],"free":{"a":[]}}`, `{"jobs":[1]}`, `[`, `{"a":"\\"}`, `{"jobs":[{"name":"\""},true]}`, "", `{"env":{"a":1}}`, ` {"one" : null}`} {
 		f.Add(text)
@@ -70,7 +70,7 @@ func FuzzCost(f *testing.F) {
 		var mismatch *Mismatch
 		var into outer
 		if errors.As(err, &mismatch) && json.Unmarshal([]byte(text), &into) == nil {
-			t.Fatalf("%q: %v, and encoding/json reads it", text, err)
+			t.Fatalf("%q: %v, but encoding/json reads it", text, err)
 		}
 	})
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// TestPoliciesAreClosed: every object within a policy is.
+// TestPoliciesAreClosed: every object within a policy rejects unknown keys.
 func TestPoliciesAreClosed(t *testing.T) {
-	seen := map[reflect.Type]bool{reflect.TypeFor[workflow.PolicyRef](): true} // it reads itself
+	seen := map[reflect.Type]bool{reflect.TypeFor[workflow.PolicyRef](): true} // it decodes itself
 	var look func(reflect.Type)
 	look = func(typ reflect.Type) {
 		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
@@ -20,7 +20,7 @@ func TestPoliciesAreClosed(t *testing.T) {
 			return
 		}
 		if seen[typ] = true; !closedTypes[typ] {
-			t.Errorf("%s takes any key", typ)
+			t.Errorf("%s accepts any key", typ)
 		}
 		for i := range typ.NumField() {
 			if !typ.Field(i).Anonymous {

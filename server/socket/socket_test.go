@@ -53,7 +53,7 @@ func (p *places) stranger(path string, uid, gid int) {
 	p.check(os.Lchown(path, uid, gid))
 }
 
-// leave leaves the socket of a process that was killed.
+// leave creates the socket of a process that was killed.
 func (p *places) leave(path string) {
 	l, err := net.Listen("unix", path)
 	p.check(err)
@@ -71,7 +71,7 @@ const (
 	inTemp = `^TEMP/torc-slurm-[0-9]+/torc-slurm-x\.sock$`
 )
 
-// TestListen: whatever stands in the way of one folder, there is another one.
+// TestListen: whatever makes one folder unusable, there is another one.
 func TestListen(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -80,7 +80,7 @@ func TestListen(t *testing.T) {
 	}{
 		{"all will do", func(*places) {}, inRun},
 		{"the runtime folder is not set", func(p *places) { p.run = "" }, inHome},
-		{"it is not there", func(p *places) { p.check(os.Remove(p.run)) }, inHome},
+		{"it does not exist", func(p *places) { p.check(os.Remove(p.run)) }, inHome},
 		{"it is a relative path", func(p *places) { p.run = "run" }, inHome},
 		{"others can read it", func(p *places) { p.mode(p.run, 0o750) }, inHome},
 		{"a group can write it", func(p *places) { p.mode(p.run, 0o770); p.stranger(p.run, 0, 1) }, inHome},
@@ -90,15 +90,15 @@ func TestListen(t *testing.T) {
 			p.check(os.Symlink(p.run+"2", p.run))
 		}, inHome},
 		{"it is a file", func(p *places) { p.check(os.Remove(p.run)); p.write(p.run) }, inHome},
-		{"it cannot be written", func(p *places) {
+		{"it cannot be written to", func(p *places) {
 			if os.Geteuid() == 0 {
-				p.Skip("root can write everything")
+				p.Skip("root can write to everything")
 			}
 			p.mode(p.run, 0o500)
 		}, inHome},
-		{"something else has the name", func(p *places) { p.write(p.run + "/torc-slurm-x.sock") }, inHome},
+		{"another file has the name", func(p *places) { p.write(p.run + "/torc-slurm-x.sock") }, inHome},
 		{"its path is too long", func(p *places) { p.run = p.long(); p.mkdir(p.run, 0o700) }, inHome},
-		{"a dead socket is there", func(p *places) { p.leave(p.run + "/torc-slurm-x.sock") }, inRun},
+		{"there is a dead socket", func(p *places) { p.leave(p.run + "/torc-slurm-x.sock") }, inRun},
 		{"another process listens there", func(p *places) {
 			l, err := net.Listen("unix", p.run+"/torc-slurm-x.sock")
 			p.check(err)
@@ -106,23 +106,23 @@ func TestListen(t *testing.T) {
 		}, inHome},
 
 		{"others can read the state folder", func(p *places) { p.run = ""; p.mode(p.state, 0o755) }, inHome},
-		{"others can write it", func(p *places) { p.run = ""; p.mode(p.state, 0o777) }, inTemp},
+		{"others can write to it", func(p *places) { p.run = ""; p.mode(p.state, 0o777) }, inTemp},
 		{"a group can write it", func(p *places) { p.run = ""; p.mode(p.state, 0o770); p.stranger(p.state, 0, 1) }, inTemp},
 		{"it is another user's as well", func(p *places) { p.run = ""; p.stranger(p.state, nobody, 0) }, inTemp},
 		{"its path is too long, too", func(p *places) { p.run, p.state = "", p.long(); p.mkdir(p.state, 0o700) }, inTemp},
 		{"neither is set", func(p *places) { p.run, p.state = "", "" }, inTemp},
 
-		{"the temporary directory is everybody's", func(p *places) { p.run, p.state = "", ""; p.mode(p.temp, 0o777|os.ModeSticky) }, inTemp},
-		{"others can move what is in it", func(p *places) { p.run, p.state = "", ""; p.mode(p.temp, 0o777) }, `^/tmp/torc-slurm-[0-9]+/`},
-		{"its path is too long at last", func(p *places) { p.run, p.state, p.temp = "", "", p.long(); p.mkdir(p.temp, 0o700) }, `^/tmp/torc-slurm-[0-9]+/`},
-		{"it is not there at last", func(p *places) { p.run, p.state, p.temp = "", "", p.temp+"/gone" }, `^/tmp/torc-slurm-[0-9]+/`},
+		{"everybody can write to the temporary directory", func(p *places) { p.run, p.state = "", ""; p.mode(p.temp, 0o777|os.ModeSticky) }, inTemp},
+		{"others can rename its entries", func(p *places) { p.run, p.state = "", ""; p.mode(p.temp, 0o777) }, `^/tmp/torc-slurm-[0-9]+/`},
+		{"its path is too long as well", func(p *places) { p.run, p.state, p.temp = "", "", p.long(); p.mkdir(p.temp, 0o700) }, `^/tmp/torc-slurm-[0-9]+/`},
+		{"it does not exist, either", func(p *places) { p.run, p.state, p.temp = "", "", p.temp+"/gone" }, `^/tmp/torc-slurm-[0-9]+/`},
 
 		{"a former folder", func(p *places) {
 			p.run, p.state = "", ""
 			p.mkdir(p.temp+"/torc-slurm-1", 0o700)
 			p.leave(p.temp + "/torc-slurm-1/torc-slurm-x.sock")
 		}, `^TEMP/torc-slurm-1/torc-slurm-x\.sock$`},
-		{"a former folder that others can write", func(p *places) {
+		{"a former folder that others can write to", func(p *places) {
 			p.run, p.state = "", ""
 			p.mkdir(p.temp+"/torc-slurm-1", 0o700)
 			p.leave(p.temp + "/torc-slurm-1/torc-slurm-x.sock")
@@ -171,11 +171,11 @@ func TestListen(t *testing.T) {
 func (p *places) mustBeGone(path string) {
 	p.Helper()
 	if _, err := os.Lstat(path); !os.IsNotExist(err) {
-		p.Errorf("%s is still there: %v", path, err)
+		p.Errorf("%s still exists: %v", path, err)
 	}
 }
 
-// TestNowhere: the error says of each folder why it will not do, and nothing is left.
+// TestNowhere: the error says why each folder is unusable, and nothing is left.
 func TestNowhere(t *testing.T) {
 	p := newPlaces(t)
 	if _, err := Listen(Folders{Runtime: p.run, State: p.state, Temp: []string{p.temp}}, strings.Repeat("x", maxPath), ""); err == nil ||
@@ -189,8 +189,8 @@ func TestNowhere(t *testing.T) {
 	}
 }
 
-// TestWhatIsLeftAlone: what an endpoint file names as a former socket is not
-// removed unless it is one.
+// TestWhatIsLeftAlone: the former socket in an endpoint file is not removed unless it is
+// a socket.
 func TestWhatIsLeftAlone(t *testing.T) {
 	p := newPlaces(t)
 	other, err := net.Listen("unix", p.temp+"/torc-slurm-y.sock")

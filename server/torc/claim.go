@@ -40,7 +40,7 @@ func (h claims) claimNextJobs(r *rest.Request[claimNextParams, rest.None]) (api.
 	return h.claimed(jobs, "", err)
 }
 
-// claimed is the answer to a claim.
+// claimed returns the answer to a claim.
 func (h claims) claimed(jobs []workflow.Job, reason string, err error) (api.ClaimedJobs, error) {
 	if err != nil {
 		return api.ClaimedJobs{}, err
@@ -76,12 +76,12 @@ func (h claims) claimJobsByResources(r *rest.Request[claimFittingParams, api.Nod
 	return h.claimed(jobs, reason, err)
 }
 
-// memoryBytes turns GiB into bytes, within what an int64 holds.
+// memoryBytes converts GiB to bytes, limited to what an int64 holds.
 func memoryBytes(gib float64) int64 {
 	return int64(min(max(gib, 0)*(1<<30), math.MaxInt64/2))
 }
 
-// reported stands for a cause where a torc client reports the end of a job.
+// reported stands for a cause if a torc client reports the end of a job.
 const reported = "reported"
 
 func toCompletion(c api.Completion) store.Completion {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// client takes an answer at a rate, in bytes a second; 0: it takes nothing.
+// client reads an answer at a rate in bytes per second; 0: it reads nothing.
 type client struct {
 	*httptest.ResponseRecorder
 	rate int
@@ -41,7 +41,7 @@ func (c *client) Write(p []byte) (int, error) {
 	}
 }
 
-// ask makes an answer of a length for a client and sends it.
+// ask creates an answer of a length for a client and sends it.
 func ask(ctx context.Context, b *Budget, c *client, length int) error {
 	done, err := b.List(ctx)
 	if err != nil {
@@ -63,8 +63,8 @@ func (letters) Read(p []byte) (int, error) { return copy(p, bytes.Repeat([]byte(
 
 var bounds = Options{Bytes: 8 << 20, Lists: 2, Wait: 20 * time.Second, Stall: 2 * time.Second, Rate: 256 << 10}
 
-// TestClientsThatDoNotRead: their answers are given up when others need the room,
-// and not before.
+// TestClientsThatDoNotRead: their answers are aborted when others need the memory, and
+// not before.
 func TestClientsThatDoNotRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -87,12 +87,12 @@ func TestClientsThatDoNotRead(t *testing.T) {
 		}
 		mu.Lock()
 		if cut != 38 {
-			t.Errorf("%d answers were given up, want all but the two that fit", cut)
+			t.Errorf("%d answers were aborted, want all but the two that fit", cut)
 		}
 		mu.Unlock()
 		reader := newClient(50 << 20)
 		if err := ask(t.Context(), b, reader, 5<<20); err != nil || reader.Body.Len() != 5<<20 {
-			t.Errorf("who reads got %d bytes, %v", reader.Body.Len(), err)
+			t.Errorf("a client that reads got %d bytes, %v", reader.Body.Len(), err)
 		}
 		if err := ask(t.Context(), b, newClient(50<<20), 8<<20); err != nil {
 			t.Error(err)
@@ -104,7 +104,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	})
 }
 
-// TestSlowestIsGivenUp: one who reads a little does not stay for that.
+// TestSlowestIsGivenUp: a client that reads a little is aborted, too.
 func TestSlowestIsGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -119,45 +119,45 @@ func TestSlowestIsGivenUp(t *testing.T) {
 			t.Error(err)
 		}
 		if err := <-got; err == nil {
-			t.Error("the one that trickles was not given up")
+			t.Error("the trickling one was not aborted")
 		}
 		if err := <-sent; err != nil || slow.Body.Len() != 4<<20 {
-			t.Errorf("the one that moves on: %v", err)
+			t.Errorf("the one that makes progress: %v", err)
 		}
 	})
 }
 
-// TestAllMoveOn: nobody is given up; what finds no room in time is refused.
+// TestAllMoveOn: no answer is aborted; one that gets no memory in time is rejected.
 func TestAllMoveOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBudget(bounds)
 		first := make(chan error, 1)
-		go func() { first <- ask(t.Context(), b, newClient(300<<10), 20<<20) }() // beyond the bound, alone
+		go func() { first <- ask(t.Context(), b, newClient(300<<10), 20<<20) }() // beyond the limit, alone
 		<-time.After(time.Second)
 		began := time.Now()
 		if err := ask(t.Context(), b, newClient(50<<20), 1<<20); !errors.Is(err, ErrFull) {
 			t.Errorf("%v", err)
 		}
 		if waited := time.Since(began); waited != bounds.Wait {
-			t.Errorf("refused after %s", waited)
+			t.Errorf("rejected after %s", waited)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := ask(ctx, b, newClient(50<<20), 1<<20); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a client that has gone: %v", err)
+			t.Errorf("a client that has disconnected: %v", err)
 		}
 		small := newClient(50 << 20)
 		if err := ask(t.Context(), b, small, 1000); err != nil || small.Body.Len() != 1000 {
 			t.Errorf("a small answer: %v", err)
 		}
 		if err := <-first; err != nil {
-			t.Errorf("the one that moves on: %v", err)
+			t.Errorf("the one that makes progress: %v", err)
 		}
 	})
 }
 
-// TestTextsAreWhole: every length and every way to write it.
+// TestTextsAreWhole: every length and every way to write a text.
 func TestTextsAreWhole(t *testing.T) {
 	t.Parallel()
 	b := NewBudget(Options{Bytes: 64 << 20, Lists: 1, Wait: time.Second, Stall: time.Second})
