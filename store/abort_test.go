@@ -15,12 +15,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// A run that is given up goes on to its end like every other one: with its end
-// job, whatever holds claims, and with its verdict behind that.
+// An aborted run comes to its end like every other one: with its end job, whatever holds
+// claims, and then with its verdict.
 func TestAGivenUpRunHasItsEndJob(t *testing.T) {
 	s := newStaged(t, withChild(true))
 	s.setPolicy(workflow.RunPolicy{Deadline: &workflow.Deadline{After: "1h", Policy: workflow.DeadlineStopNew}})
-	s.initialize() // the deadline begins
+	s.initialize() // the deadline starts
 	answer := s.node.turn()
 	s.node.turn(exited(answer.Grants[0].LeaseRef, 0)) // sub/a is granted
 	s.node.held[0].StartedMS = s.now.UnixMilli()
@@ -41,7 +41,7 @@ func TestAGivenUpRunHasItsEndJob(t *testing.T) {
 	}
 	s.sound(check.Witness{})
 
-	// Repeating what it canceled opens it again, and it is not given up any more.
+	// A repetition of what it canceled reopens it, and it is no longer aborted.
 	_, err := s.Workflows.ResetJobs(s.ctx, s.workflow, true, "me")
 	s.must(err)
 	if r := s.number(`SELECT given_up IS NULL AND has_ended = 0 FROM workflow`); r != 1 {
@@ -50,8 +50,8 @@ func TestAGivenUpRunHasItsEndJob(t *testing.T) {
 	s.sound(check.Witness{})
 }
 
-// The verdict of a run that its last job gives up is that of a run that was given
-// up, whatever else it would have been.
+// The verdict of a run that its last job aborts is that of an aborted run, whatever it
+// would have been otherwise.
 func TestTheLastJobGivesUpTheRun(t *testing.T) {
 	hold := []workflow.PolicyRef{{Policy: &workflow.RetryPolicy{Name: "h", DefaultAction: workflow.ActionHold}}}
 	for name, test := range map[string]struct {
@@ -82,17 +82,17 @@ func TestTheLastJobGivesUpTheRun(t *testing.T) {
 	}
 }
 
-// newFailingInAnHour begins a run with an end job that its deadline gives up.
+// newFailingInAnHour starts a run with an end job that its deadline aborts.
 func newFailingInAnHour(t *testing.T) *staged {
 	t.Helper()
 	s := newStaged(t, withChild(true))
 	s.setPolicy(workflow.RunPolicy{Deadline: &workflow.Deadline{After: "1h", Policy: workflow.DeadlineFail}})
-	s.initialize() // the deadline begins
+	s.initialize() // the deadline starts
 	return s
 }
 
-// TestANewRunBeginsTheEndJobThatWaited: if the run that was given up is followed by
-// another while its end job waits for runners, nothing else would begin it.
+// TestANewRunBeginsTheEndJobThatWaited: if an aborted run is followed by another one
+// while its end job waits for runners, nothing else would start the end job.
 func TestANewRunBeginsTheEndJobThatWaited(t *testing.T) {
 	s := newFailingInAnHour(t)
 	s.hand("n2", 0)
@@ -104,8 +104,8 @@ func TestANewRunBeginsTheEndJobThatWaited(t *testing.T) {
 	s.sound(check.Witness{})
 }
 
-// The end job of a run that is given up begins when no runner has processes of the
-// run any more, and says for whom it waits until then.
+// The end job of an aborted run starts when no runner has processes of the run any more,
+// and until then says for which it waits.
 func TestTheEndJobWaitsForTheProcessesOfAGivenUpRun(t *testing.T) {
 	for name, end := range map[string]func(s *staged, silent *hand){
 		"it says so": func(s *staged, silent *hand) { silent.turn() },
@@ -165,8 +165,8 @@ func TestTheEndJobWaitsForTheProcessesOfAGivenUpRun(t *testing.T) {
 	}
 }
 
-// A turn that arrives once more, as the runner knew nothing of what it was granted by
-// it, does not say that it has nothing of the run.
+// A duplicate of a turn that the runner sent before it knew of its grants does not
+// confirm that it has nothing of the run.
 func TestACopyOfATurnDoesNotLetTheEndJobBegin(t *testing.T) {
 	s := newFailingInAnHour(t)
 	s.node.turn()
@@ -182,8 +182,8 @@ func TestACopyOfATurnDoesNotLetTheEndJobBegin(t *testing.T) {
 	s.sound(check.Witness{})
 }
 
-// The end job of a run that is given up twice waits anew: what was repeated after the
-// first end runs no more.
+// The end job of a run that is aborted twice waits again: what was repeated after the
+// first end has to end.
 func TestTheEndJobOfANewGenerationWaits(t *testing.T) {
 	s := newFailingInAnHour(t)
 	giveUp := func() {
@@ -213,7 +213,7 @@ func TestTheEndJobOfANewGenerationWaits(t *testing.T) {
 	giveUp()
 }
 
-// A canceled run that was given up has no end job, and a new run waits for nobody.
+// A canceled run that was aborted has no end job, and a new run waits for no runner.
 func TestANewRunWaitsForNoProcesses(t *testing.T) {
 	s := newStaged(t, withEnd())
 	s.node.turn()

@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/explain"
 )
 
-// setPolicy gives the workflow of a rig a policy.
+// setPolicy sets the policy of a rig's workflow.
 func (r *rig) setPolicy(p workflow.RunPolicy) {
 	r.tb.Helper()
 	text, err := json.Marshal(p)
@@ -36,7 +36,7 @@ func (r *rig) raise(a workflow.Alert) {
 	})
 }
 
-// alerts are all alerts of the workflow of a rig.
+// alerts returns all alerts of the workflow of a rig.
 func (r *rig) alerts() []workflow.RaisedAlert {
 	r.tb.Helper()
 	all, _, err := r.Alerts.List(r.ctx, r.workflow, sqlite.Page{Limit: 100})
@@ -74,7 +74,7 @@ func TestAlertIsRecordedCountedAndSent(t *testing.T) {
 	}
 }
 
-// Whoever asks why is told of the latest alerts, of a job only of its own.
+// Explanations contain the latest alerts, those of a job only its own.
 func TestAlertsAreExplained(t *testing.T) {
 	r := newRig(t, independent(2)...)
 	for i, job := range []int64{0, r.ids[0], 0, 0} {

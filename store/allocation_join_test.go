@@ -11,8 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// TestTheRunnerSaysWhenItEnds: what an allocation can take is known before Slurm
-// is looked at again.
+// TestTheRunnerSaysWhenItEnds: what an allocation can run is known before Slurm is polled
+// again.
 func TestTheRunnerSaysWhenItEnds(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.intend("aa")
@@ -33,7 +33,7 @@ func TestTheRunnerSaysWhenItEnds(t *testing.T) {
 	}
 }
 
-// TestSchedulerOf: whatever a runner says, torc's clients find its allocation.
+// TestSchedulerOf: whatever a runner reports, torc's clients find its allocation.
 func TestSchedulerOf(t *testing.T) {
 	a := compute.Allocation{ScheduledComputeNodeID: 7, SlurmJobID: 123}
 	for said, want := range map[string]string{
@@ -56,8 +56,8 @@ func TestSchedulerOf(t *testing.T) {
 	}
 }
 
-// TestNodeListIsKnownEarly: an allocation that lives shorter than it takes to
-// look has nodes all the same, by its runner's word or by that of accounting.
+// TestNodeListIsKnownEarly: an allocation that ends before the first poll has nodes
+// nevertheless, from its runner or from accounting.
 func TestNodeListIsKnownEarly(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.intend("aa")

@@ -28,7 +28,7 @@ func (r *rig) intend(intent string) compute.Allocation {
 	return a
 }
 
-// adopt notes the Slurm job of an intent.
+// adopt records the Slurm job of an intent.
 func (r *rig) adopt(intent string, job, restarts int64) compute.Allocation {
 	r.tb.Helper()
 	a, err := r.Allocations.Adopt(r.ctx, FoundJob{IntentID: intent, SlurmJobID: job, RestartCount: restarts})
@@ -36,7 +36,7 @@ func (r *rig) adopt(intent string, job, restarts int64) compute.Allocation {
 	return a
 }
 
-// observe stores what was seen of an allocation.
+// observe stores the observed state of an allocation.
 func (r *rig) observe(o Observation) {
 	r.tb.Helper()
 	r.must(r.Allocations.Observe(r.ctx, []Observation{o}))
@@ -49,7 +49,7 @@ func (r *rig) allocation(id int64) compute.Allocation {
 	return a
 }
 
-// tryJoin registers a runner that lives in an allocation.
+// tryJoin registers a runner in an allocation.
 func (r *rig) tryJoin(intent string, job, restarts int64) (*hand, error) {
 	r.tb.Helper()
 	answer, err := r.Runners.Register(r.ctx, Registration{WorkflowID: r.workflow, IntentID: intent, RegisterRequest: lease.RegisterRequest{
@@ -67,7 +67,7 @@ func (r *rig) join(intent string, job, restarts int64) *hand {
 	return h
 }
 
-// start notes that the first n leases of the runner run.
+// start records that the first n leases of the runner run.
 func (h *hand) start(n int) {
 	h.tb.Helper()
 	for i := range n {
@@ -128,8 +128,7 @@ func TestAdoptedOnce(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// TestGivenUpTurnsUp: a job that appears after its intent was given up is
-// canceled.
+// TestGivenUpTurnsUp: a job that appears after its intent was abandoned is canceled.
 func TestGivenUpTurnsUp(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	a := r.intend("aa")
@@ -168,8 +167,8 @@ func TestObservations(t *testing.T) {
 	}
 }
 
-// TestRunnerIsFasterThanPolls: a runner's call tells which job an intent is and
-// that it is active.
+// TestRunnerIsFasterThanPolls: a runner's call shows which job an intent is and that it
+// is active.
 func TestRunnerIsFasterThanPolls(t *testing.T) {
 	r := newRig(t, independent(2)...)
 	a := r.intend("aa")
@@ -181,12 +180,12 @@ func TestRunnerIsFasterThanPolls(t *testing.T) {
 		string(n.Scheduler) != fmt.Sprintf(`{"scheduler_id":%d,"slurm_job_id":"17","type":"slurm"}`, r.allocation(a.ID).ScheduledComputeNodeID) {
 		t.Errorf("the runner is %+v, %v", n, err)
 	}
-	// A look that was made before does not undo that.
+	// An earlier poll does not revert that.
 	r.observe(Observation{AllocationID: a.ID, State: compute.AllocationPending, SlurmState: "PENDING"})
 	if got := r.allocation(a.ID); got.State != compute.AllocationActive {
 		t.Errorf("it is %s again", got.State)
 	}
-	// Another node of it; and the other job of the intent.
+	// Another node of it, and the other job of the intent.
 	r.join("aa", 17, 0)
 	if _, err := r.tryJoin("aa", 18, 0); workflow.CodeOf(err) != workflow.CodeConflict {
 		t.Errorf("the second job of one intent: %v", err)
@@ -245,13 +244,13 @@ func TestRequeueIsAnotherLife(t *testing.T) {
 	}
 }
 
-// TestEndAllocation has an allocation end in which one job runs and another is
-// only claimed.
+// TestEndAllocation has an allocation end in which one job runs and another is only
+// claimed.
 func TestEndAllocation(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		end     compute.AllocationEnd
-		running workflow.JobStatus // what becomes of the job that ran
+		running workflow.JobStatus // what becomes of the running job
 		cause   workflow.CauseKind
 		counted int64
 		torc    string
@@ -338,8 +337,7 @@ func TestCancelIsRecordedFirst(t *testing.T) {
 	}
 }
 
-// A scancel hits the life that Slurm's job is in by then: what becomes of that is
-// our doing.
+// A scancel affects the restart that Slurm's job is in by then: its end is caused by us.
 func TestCancelOfAJobThatIsRequeued(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.intend("aa")

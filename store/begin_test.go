@@ -7,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
-// TestOneBeginsTheRun: of those who have seen a workflow at the same run one begins
+// TestOneBeginsTheRun: of several callers who saw a workflow at the same run, one starts
 // the next, and one initializes it.
 func TestOneBeginsTheRun(t *testing.T) {
 	for _, partial := range []bool{false, true} {
@@ -31,8 +31,8 @@ func TestOneBeginsTheRun(t *testing.T) {
 	}
 }
 
-// TestLateInitializationLeavesActions: an initialization for a run that has begun
-// does not arm again what actions have done.
+// TestLateInitializationLeavesActions: an initialization for a run that has already
+// started does not reset what actions have done.
 func TestLateInitializationLeavesActions(t *testing.T) {
 	n := newNouns(t)
 	g := n.graph(diamond())

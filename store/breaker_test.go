@@ -17,14 +17,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// says sets what the rig's workflow says about failures.
+// says sets the policy of the rig's workflow.
 func (r *rig) says(p workflow.RunPolicy) {
 	r.tb.Helper()
 	_, err := r.Workflows.Update(r.ctx, r.workflow, workflow.WorkflowUpdate{Policy: &p})
 	r.must(err)
 }
 
-// failsSaying reports that an attempt failed now, with words on stderr.
+// failsSaying reports that an attempt failed now, with a text on stderr.
 func (h *hand) failsSaying(ref lease.LeaseRef, stderr string) lease.Report {
 	code := int64(7)
 	ms := h.now.UnixMilli()
@@ -41,8 +41,8 @@ func retryAll() []workflow.PolicyRef {
 	return []workflow.PolicyRef{{Policy: &workflow.RetryPolicy{Name: "all", DefaultAction: workflow.ActionRetry}}}
 }
 
-// TestCategoriesOfReports: without a word of the runner what came with the report
-// is looked at, and the first category that matches counts.
+// TestCategoriesOfReports: without a category from the runner the report is searched, and
+// the first category that matches counts.
 func TestCategoriesOfReports(t *testing.T) {
 	r := newRig(t, independent(3)...)
 	r.says(workflow.RunPolicy{FailureCategories: gpuCategories})
@@ -76,8 +76,8 @@ func TestCategoriesOfReports(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// TestChangedPoliciesReachRunners: a runner hears of the patterns of a stored
-// policy that changes while it is there.
+// TestChangedPoliciesReachRunners: a runner gets the patterns of a stored policy that
+// changes while it is running.
 func TestChangedPoliciesReachRunners(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	p := workflow.RetryPolicy{Name: "mine", Rules: []workflow.RetryRule{{ID: "a", When: workflow.RuleMatch{Stderr: "one"}, Action: workflow.ActionRetry}}}
@@ -101,8 +101,8 @@ func TestChangedPoliciesReachRunners(t *testing.T) {
 	}
 }
 
-// TestMaxFailures: claims are held when so many jobs have failed, and go on when
-// the number is raised, when somebody lifts it, or when fewer have failed.
+// TestMaxFailures: claims are held when that many jobs have failed, and continue when the
+// number is raised, when somebody releases the hold, or when fewer have failed.
 func TestMaxFailures(t *testing.T) {
 	two, three := int64(2), int64(3)
 	r := newRig(t, independent(6)...)
@@ -136,7 +136,7 @@ func TestMaxFailures(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// TestHoldBreaker: while it is open, what would be retried waits for somebody; each
+// TestHoldBreaker: while it is open, jobs that would be retried wait for a decision; each
 // attempt is counted once, and none after a reset.
 func TestHoldBreaker(t *testing.T) {
 	r := newRig(t, independent(1)...)
@@ -174,7 +174,7 @@ func TestHoldBreaker(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// TestPauseBreaker: it holds the claims, and lets them go when its time is over.
+// TestPauseBreaker: it holds the claims, and releases them when its time is over.
 func TestPauseBreaker(t *testing.T) {
 	r := newRig(t, independent(3)...)
 	r.says(workflow.RunPolicy{CircuitBreakers: []workflow.CircuitBreaker{
@@ -194,8 +194,8 @@ func TestPauseBreaker(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// TestExcludedNode: a node is left out while there is another one, and alone it is
-// taken all the same.
+// TestExcludedNode: a node is excluded while there is another one, but used if it is the
+// only one.
 func TestExcludedNode(t *testing.T) {
 	r := newRig(t, independent(4)...)
 	r.says(workflow.RunPolicy{CircuitBreakers: []workflow.CircuitBreaker{
@@ -224,9 +224,9 @@ func TestExcludedNode(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// TestExcludedNodeInAllocations: in allocations it is taken by those that were
-// asked for since, for Slurm was told, but not by those from before, and not if
-// another breaker has opened after that.
+// TestExcludedNodeInAllocations: allocations that were requested later may use the node,
+// since Slurm was asked to avoid it, but not earlier ones, and not if another breaker has
+// opened since.
 func TestExcludedNodeInAllocations(t *testing.T) {
 	r := newRig(t, independent(6)...)
 	r.says(workflow.RunPolicy{CircuitBreakers: []workflow.CircuitBreaker{
@@ -264,8 +264,7 @@ func TestExcludedNodeInAllocations(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// TestNodeBreaker: runners that are lost on a node count, not the jobs that they
-// take with them.
+// TestNodeBreaker: lost runners on a node count, not the jobs that are lost with them.
 func TestNodeBreaker(t *testing.T) {
 	r := newRig(t, independent(40)...)
 	lose := func() {
@@ -297,8 +296,8 @@ func TestNodeBreaker(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// TestBreakerCountsOnce: it opens at the threshold, not before and not again while
-// it is open, whatever the times of the failures are.
+// TestBreakerCountsOnce: it opens at the threshold, not before and not again while it is
+// open, whatever the times of the failures.
 func TestBreakerCountsOnce(t *testing.T) {
 	r := newRig(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -319,7 +318,7 @@ func TestBreakerCountsOnce(t *testing.T) {
 				return // held by the breaker, or out of retries
 			}
 			h.turn(h.failsSaying(h.held[0].LeaseRef, ""))
-			if now > openUntil { // what fails at its end is not counted any more
+			if now > openUntil { // a failure at its end no longer counts
 				counted = append(counted, now)
 				n := int64(0)
 				for _, at := range counted {
@@ -338,7 +337,7 @@ func TestBreakerCountsOnce(t *testing.T) {
 	})
 }
 
-// A use case that fails leaves no breaker behind that it had opened.
+// A use case that fails leaves behind no breaker that it had opened.
 func TestABreakerOfAFailedUseCaseIsForgotten(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	failed := errors.New("failed")

@@ -2,7 +2,7 @@ package store
 
 import "testing"
 
-// The budgets of a run begin with it, also those of jobs that stay ready.
+// The budgets of a run start with it, also those of jobs that stay ready.
 func TestANewRunHasNewBudgets(t *testing.T) {
 	r := newRig(t)
 	r.add(rigJob{handler: r.handler(`[{"exit_codes": [9], "max_retries": 2}]`)})

@@ -50,8 +50,8 @@ func TestProcessChangedInputs(t *testing.T) {
 	changed(false)
 }
 
-// A sub-workflow that had ended goes on when a job of it has changed, also when
-// what is behind it has been claimed.
+// A sub-workflow that had ended continues when one of its jobs has changed, even if the
+// jobs behind it have been claimed.
 func TestChangedJobOfAStage(t *testing.T) {
 	def := withChild(true)
 	def.UserData = []workflow.UserDataDefinition{{Name: "in", Data: json.RawMessage(`1`)}}

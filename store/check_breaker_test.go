@@ -7,15 +7,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// TestCheckDeepOfBreakers spoils a trip that two failures on n1 led to, while one
-// more job ran there, in an allocation.
+// TestCheckDeepOfBreakers corrupts a trip that two failures on n1 led to, while one more
+// job ran there, in an allocation.
 func TestCheckDeepOfBreakers(t *testing.T) {
 	h := &history{rig: newRig(t, independent(5)...)}
 	h.says(workflow.RunPolicy{CircuitBreakers: []workflow.CircuitBreaker{
 		{Name: "b", Per: workflow.PerNode, Threshold: 2, Within: "1h", Action: workflow.BreakerExcludeNode}}})
 	h.intend("aa")
 	h.adopt("aa", 100, 0)
-	h.hand("n2", 1) // another node is there
+	h.hand("n2", 1) // another node exists
 	bad := h.join("aa", 100, 0)
 	bad.free.Slots = 3
 	bad.turn()

@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// history is a database in which about everything has happened.
+// history is a database in which nearly everything has happened.
 type history struct {
 	*rig
 	ended, open int64 // workflows
@@ -33,7 +33,7 @@ func (h *history) exit(ref lease.LeaseRef, code int64) lease.Report {
 
 func newHistory(t *testing.T) *history {
 	h := &history{rig: newRig(t)}
-	// A job that succeeds at the second try, one that fails, and what is behind it.
+	// A job that succeeds at its second attempt, one that fails, and what is behind them.
 	h.ended = h.workflow
 	handler := h.handler(`[{"exit_codes": [9], "max_retries": 3}]`)
 	h.add(rigJob{handler: handler}, rigJob{after: []int{0}}, rigJob{after: []int{1}}, rigJob{after: []int{2}})
@@ -44,8 +44,8 @@ func newHistory(t *testing.T) *history {
 	}
 	h.want(workflow.Completed, workflow.Failed, workflow.Canceled, workflow.Canceled)
 
-	// A workflow in the middle: a late report, a lost runner, a running job, a
-	// ready one behind a completed one, a blocked one.
+	// A workflow in progress: a late report, a lost runner, a running job, a ready one
+	// behind a completed one, a blocked one.
 	h.do(func(tx *core.Tx) (err error) {
 		h.workflow, err = tx.Insert(`INSERT INTO workflow (name, user, timestamp, run_id) VALUES ('open', 'me', '', 1)`)
 		return err
@@ -71,7 +71,7 @@ func newHistory(t *testing.T) *history {
 	return h
 }
 
-// checkAfter checks a copy of the database deeply that a statement has spoilt.
+// checkAfter checks a copy of the database deeply after statements have corrupted it.
 func (h *history) checkAfter(t *testing.T, statements ...string) []check.Finding {
 	t.Helper()
 	h.copies++
@@ -170,7 +170,7 @@ func TestCheckDeep(t *testing.T) {
 	}
 }
 
-// wantFinding wants exactly one finding.
+// wantFinding expects exactly one finding.
 func wantFinding(t *testing.T, findings []check.Finding, promise, text string) {
 	t.Helper()
 	if len(findings) != 1 || findings[0].Promise != promise || !strings.Contains(findings[0].String(), text) {
@@ -178,8 +178,8 @@ func wantFinding(t *testing.T, findings []check.Finding, promise, text string) {
 	}
 }
 
-// TestSnapshotIsSound: a snapshot has all that the database has, also of workflows
-// in the middle of their run.
+// TestSnapshotIsSound: a snapshot contains everything that the database does, also of
+// workflows in progress.
 func TestSnapshotIsSound(t *testing.T) {
 	h := newHistory(t)
 	path := filepath.Join(t.TempDir(), "snapshot.db")
@@ -238,7 +238,7 @@ func TestCheckOfADamagedFile(t *testing.T) {
 	}
 }
 
-// alterFile runs statements on a database as a program of somebody else would.
+// alterFile runs statements on a database as another program would.
 func alterFile(t *testing.T, path string, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", path)

@@ -9,8 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// TestCheckDeepOfTimesAndStages spoils a run that has just begun, with an end job
-// and undos that rest, and the same run while it is undone.
+// TestCheckDeepOfTimesAndStages corrupts a run that has just started, with an end job and
+// disabled undos, and the same run while it is undone.
 func TestCheckDeepOfTimesAndStages(t *testing.T) {
 	d := withUndo()
 	d.Stages = append(d.Stages, workflow.StageDefinition{Kind: workflow.StageEnd, Name: "end"})

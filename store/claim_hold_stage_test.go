@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// What comes after the last job of a run does not wait for holds of its claims.
+// What follows the last job of a run does not wait for claim holds.
 func TestHoldsDoNotKeepTheEnd(t *testing.T) {
 	holding := func(h hold.ClaimHold) func(s *staged) {
 		return func(s *staged) { s.hold(h) }
@@ -58,7 +58,7 @@ func TestHoldsDoNotKeepTheEnd(t *testing.T) {
 	}
 }
 
-// reachEnd plays a workflow withEnd until only its end job is left, which is ready.
+// reachEnd runs a workflow withEnd until only its end job is left, which is ready.
 // Something happens while the last job runs.
 func (s *staged) reachEnd(last func()) {
 	s.tb.Helper()
@@ -74,8 +74,8 @@ func (s *staged) reachEnd(last func()) {
 	}
 }
 
-// The scheduler asks for allocations for an end job although claims are held, the
-// daemon stays for it, and nobody says that it waits.
+// The scheduler requests allocations for an end job although claims are held, the daemon
+// keeps running for it, and no explanation says that it waits.
 func TestEndJobIsDemandWhileClaimsAreHeld(t *testing.T) {
 	s := newStaged(t, withEnd())
 	s.must(s.Scheduling.Submit(s.ctx, s.workflow, compute.SubmitOptions{OutputDir: "/out"}, nil, "me"))
@@ -92,7 +92,7 @@ func TestEndJobIsDemandWhileClaimsAreHeld(t *testing.T) {
 	if len(facts.ClaimHolds) != 0 {
 		t.Errorf("why -w says that claims are held: %+v", facts.ClaimHolds)
 	}
-	// When jobs are repeated, the hold holds again.
+	// When jobs are repeated, the hold has an effect again.
 	_, err = s.Jobs.ManageStatusChange(s.ctx, s.id("step3"), workflow.Ready, 1)
 	s.must(err)
 	if answer := s.node.turn(); len(answer.Grants) != 0 || answer.ClaimsHeld == "" {
@@ -117,8 +117,8 @@ func TestDeadlineBeforeTheEndJob(t *testing.T) {
 	s.sound(check.Witness{})
 }
 
-// Events of jobs after the end do not say that the run goes on to it; the number
-// of the end is the same wherever it stands.
+// Events of jobs after the end do not say that the run continues with its end; the number
+// of the end is the same wherever it is.
 func TestEventsAfterTheEnd(t *testing.T) {
 	s := newStaged(t, withEnd())
 	for generation := range int64(2) {
@@ -138,8 +138,7 @@ func TestEventsAfterTheEnd(t *testing.T) {
 	}
 }
 
-// A sub-workflow fails because jobs of it do: it is counted with them, not beside
-// them.
+// A sub-workflow fails because of its jobs: it is not counted in addition to them.
 func TestASubWorkflowIsNoFailureOfItsOwn(t *testing.T) {
 	breaker := workflow.CircuitBreaker{Per: workflow.PerWorkflow, Threshold: 3, Within: "1h", Action: workflow.BreakerPause}
 	for name, p := range map[string]workflow.RunPolicy{

@@ -16,7 +16,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// hold has the claims of the rig's workflow held.
+// hold holds the claims of the rig's workflow.
 func (r *rig) hold(h hold.ClaimHold) (began bool) {
 	r.tb.Helper()
 	r.do(func(tx *core.Tx) error {
@@ -29,8 +29,8 @@ func (r *rig) hold(h hold.ClaimHold) (began bool) {
 	return began
 }
 
-// TestHeldClaims: nobody gets anything new, what runs goes on, and what was
-// granted and got lost is granted again.
+// TestHeldClaims: nothing new is granted, running jobs continue, and lost grants are
+// granted again.
 func TestHeldClaims(t *testing.T) {
 	r := newRig(t, independent(4)...)
 	h := r.hand("n1", 2)
@@ -81,8 +81,8 @@ func TestHeldClaims(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// TestHeldClaimsExpire: a hold with an end is waited for, unless the runner is
-// gone by then, and ends by itself.
+// TestHeldClaimsExpire: a runner waits for the end of a hold, unless the runner ends
+// before it, and the hold ends by itself.
 func TestHeldClaimsExpire(t *testing.T) {
 	r := newRig(t, independent(2)...)
 	h := r.hand("n1", 1)
@@ -116,7 +116,7 @@ func TestHeldClaimsExpire(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// TestResetReleasesClaims: a new run begins without what held the last one.
+// TestResetReleasesClaims: a new run starts without the holds of the last one.
 func TestResetReleasesClaims(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.hold(hold.ClaimHold{Kind: hold.HoldMaxFailures, Reason: "too many failures"})
@@ -130,8 +130,8 @@ func TestResetReleasesClaims(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// TestClaimHoldsAgainstModel: whatever begins and ends, claims are held if and only
-// if a reason is live.
+// TestClaimHoldsAgainstModel: in any order, claims are held if and only if a hold is in
+// effect.
 func TestClaimHoldsAgainstModel(t *testing.T) {
 	type key struct {
 		kind hold.ClaimHoldKind
@@ -151,7 +151,7 @@ func TestClaimHoldsAgainstModel(t *testing.T) {
 				if minutes := rapid.Int64Range(0, 3).Draw(rt, "minutes"); minutes > 0 {
 					until = r.now.UnixMilli() + minutes*60_000
 				}
-				// A hold whose time is over ends when somebody looks, as each claim does.
+				// A hold whose time is over ends at the next use, as with each claim.
 				h.giveBack(h.turn())
 				old, was := live[k]
 				if began := r.hold(hold.ClaimHold{Kind: k.kind, Name: k.name, Reason: "x", UntilMS: until}); began == was {
@@ -208,8 +208,7 @@ func (h *hand) giveBack(answer lease.TurnResponse) {
 	}
 }
 
-// Whoever lifts holds of one kind does not forgive the failures that another one
-// is for.
+// Releasing holds of one kind does not forgive the failures that another kind counts.
 func TestAReleaseOfAnotherKindForgivesNothing(t *testing.T) {
 	two := int64(2)
 	r := newRig(t, independent(4)...)

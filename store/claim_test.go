@@ -72,7 +72,7 @@ func TestNoJobIsClaimedTwice(t *testing.T) {
 	r.check()
 }
 
-// withNode makes a runner look at resources.
+// withNode has a runner offer resources.
 func (h *hand) withNode(cpus, free int64) *hand {
 	h.tb.Helper()
 	h.do(func(tx *core.Tx) error {

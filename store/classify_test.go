@@ -47,8 +47,8 @@ func TestClassifyJob(t *testing.T) {
 	}
 }
 
-// TestClassifiedBeforeItRan: a job that an operator held before any attempt, and
-// that failed by a word, has no attempt.
+// TestClassifiedBeforeItRan: a job that an operator held before any attempt, and then
+// classified as failed, has no attempt.
 func TestClassifiedBeforeItRan(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
 	_, err := r.Jobs.ManageStatusChange(r.ctx, r.ids[0], workflow.PendingFailed, 1)

@@ -12,8 +12,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// newUndone is a rig with a run that has failed and is being undone, as soon as the
-// second of its runners confirms that nothing of it is left.
+// newUndone is a rig with a failed run that is undone as soon as the second of its
+// runners confirms that nothing of it is left.
 func newUndone(t *testing.T) (r *rig, other *hand) {
 	t.Helper()
 	r = newRig(t, chainOf(2)...)
@@ -50,7 +50,7 @@ func TestNothingIsDeletedWhileARunIsUndone(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// Nobody completes the jobs of a compensation before it runs: it would not notice.
+// The jobs of a compensation cannot be completed before it runs: it would not notice.
 func TestACompensationThatWaitsIsNotCompleted(t *testing.T) {
 	r, other := newUndone(t)
 	node := r.node("n3")
@@ -66,7 +66,7 @@ func TestACompensationThatWaitsIsNotCompleted(t *testing.T) {
 	}
 }
 
-// The verdict of a canceled run stands while it is undone.
+// The verdict of a canceled run is final while it is undone.
 func TestJobsOfACanceledRunDoNotEndWhileItIsUndone(t *testing.T) {
 	r, _ := newHeldRig(t, independent(2))
 	r.add(independent(1)...)
@@ -92,7 +92,8 @@ func TestJobsOfACanceledRunDoNotEndWhileItIsUndone(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// What had its time when a run was undone rests when that is initialized again.
+// The jobs of a compensation that has ended stay disabled when the run is initialized
+// again.
 func TestInitializeLeavesACompensationAlone(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
 	r.compensate(`{}`, 0)
@@ -109,7 +110,7 @@ func TestInitializeLeavesACompensationAlone(t *testing.T) {
 	r.want(want...)
 }
 
-// A changed command of an undo does not have it begin.
+// A changed command of an undo does not start it.
 func TestChangedInputsLeaveACompensationAlone(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
 	r.compensate(`{}`, 0)

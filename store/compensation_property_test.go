@@ -19,15 +19,15 @@ import (
 type undoing struct {
 	*mix
 	def   *workflow.Definition
-	began map[int64]bool // jobs that have been seen to run
+	began map[int64]bool // jobs that were seen to run
 	hand  bool           // somebody has changed a job by hand while the run was undone
 	run   int64
 }
 
-// TestCompensationsInAnyOrder lets runners, people, clocks and restarts do
-// anything in any order. Whatever they do: a run is undone once at most, when
-// nothing of it is left on a runner that is there, in the reverse order, and only
-// what had begun; and every compensation can be brought to its end.
+// TestCompensationsInAnyOrder has runners, people, clocks and restarts do anything in any
+// order. In all cases a run is undone at most once, when nothing of it is left on a live
+// runner, in reverse order, and only what had begun; and every compensation can be
+// brought to its end.
 func TestCompensationsInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		u := &undoing{mix: &mix{rig: newRig(t), t: rt}, began: map[int64]bool{}}
@@ -103,7 +103,7 @@ func (u *undoing) load() {
 	u.hands = []*hand{s.node, u.rig.hand("n2", 2)}
 }
 
-// replace has a runner go, or be taken for dead; another one takes its place.
+// replace has a runner leave, or be considered dead; another one takes its place.
 func (u *undoing) replace(t *rapid.T) {
 	u.expire(t)
 	for _, h := range u.hands {
@@ -111,13 +111,13 @@ func (u *undoing) replace(t *rapid.T) {
 	}
 }
 
-// change is what people do to single jobs, or to the run.
+// change changes single jobs, or the run, as people do.
 func (u *undoing) change(t *rapid.T) {
 	u.hand = u.hand || u.number(`SELECT COUNT(*) FROM compensation WHERE workflow_id = ? AND run_id = ?`, u.workflow, u.run) > 0
 	u.operate(t)
 }
 
-// newRun begins another run, with its own runners.
+// newRun starts another run, with its own runners.
 func (u *undoing) newRun(t *rapid.T) {
 	u.mix.newRun(t)
 	if u.run == u.runID() {
@@ -131,14 +131,14 @@ func (u *undoing) newRun(t *rapid.T) {
 	}
 }
 
-// look lets time pass, and the daemon look at what time does.
+// look has time pass, and the daemon check what is due.
 func (u *undoing) look(t *rapid.T) {
 	u.now = u.now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 31}).Draw(t, "minutes")) * time.Minute)
 	u.must(u.Workflows.ReviewCompensations(u.ctx))
 	u.must(u.Workflows.ReviewEnds(u.ctx))
 }
 
-// giveUp gives up the run, if it goes on.
+// giveUp aborts the run, if it has not ended.
 func (u *undoing) giveUp(*rapid.T) {
 	u.do(func(tx *core.Tx) error {
 		r, err := core.LoadRun(tx, u.workflow)
@@ -149,7 +149,7 @@ func (u *undoing) giveUp(*rapid.T) {
 	})
 }
 
-// reopen is a daemon that ends, and the next one.
+// reopen stops the daemon and starts the next one.
 func (u *undoing) reopen(*rapid.T) {
 	path := u.Path()
 	u.must(u.Close())
@@ -158,7 +158,7 @@ func (u *undoing) reopen(*rapid.T) {
 	u.rig.Store = s
 }
 
-// check looks whether the promises are kept, by what the jobs and runners do.
+// check checks the guarantees, by what the jobs and runners do.
 func (u *undoing) check(t *rapid.T) {
 	u.compare(t)
 	status := map[int]workflow.JobStatus{}
@@ -193,7 +193,7 @@ func (u *undoing) is(i int, kind workflow.StageKind) bool {
 	return s > 0 && u.def.Stages[s-1].Kind == kind
 }
 
-// checkLive looks at a job of a compensation that a runner has.
+// checkLive checks a job of a compensation that a runner has.
 func (u *undoing) checkLive(t *rapid.T, i int, status map[int]workflow.JobStatus) {
 	j := &u.def.Jobs[i]
 	for k := range u.def.Jobs {
@@ -216,8 +216,8 @@ func (u *undoing) checkLive(t *rapid.T, i int, status map[int]workflow.JobStatus
 	}
 }
 
-// checkGone sees to it that no runner that is there has other jobs of the run than a
-// job and those of its stage.
+// checkGone checks that no live runner has other jobs of the run than a job and those of
+// its stage.
 func (u *undoing) checkGone(t *rapid.T, i int) {
 	for _, h := range u.hands {
 		for _, held := range h.held {
@@ -234,7 +234,7 @@ func (u *undoing) needless(i int) bool {
 	return u.number(`SELECT COUNT(*) FROM job WHERE id = ? AND skipped_by = 0`, u.ids[i]) == 1
 }
 
-// isBehind reports whether a job depends on another one, be it through others.
+// isBehind reports whether a job depends on another one, directly or indirectly.
 func (u *undoing) isBehind(i, other int32) bool {
 	for _, on := range u.def.Jobs[i].DependsOn {
 		if on == other || u.isBehind(on, other) {
@@ -244,8 +244,8 @@ func (u *undoing) isBehind(i, other int32) bool {
 	return false
 }
 
-// finish has a compensation that is under way go to its end: nobody but a new
-// runner and the clock is needed for it.
+// finish brings a compensation in progress to its end: only a new runner and the clock
+// are needed for it.
 func (u *undoing) finish() {
 	const open = `SELECT COUNT(*) FROM compensation WHERE workflow_id = ? AND state IN ('waiting', 'running')`
 	if u.number(open, u.workflow) == 0 {
@@ -265,7 +265,7 @@ func (u *undoing) finish() {
 			reports = append(reports, r)
 		}
 		h.turn(reports...)
-		u.now = u.now.Add(10 * time.Second) // over delays, within the timeout
+		u.now = u.now.Add(10 * time.Second) // past delays, within the timeout
 		if u.check(u.t); u.number(open, u.workflow) == 0 {
 			return
 		}

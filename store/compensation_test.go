@@ -18,9 +18,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// compensate gives the rig's workflow a compensation: an undo for each of the
-// jobs, by index, in reverse order of the chain that they are, and a job that
-// cleans up behind them.
+// compensate gives the rig's workflow a compensation: an undo for each of the jobs, by
+// index, in reverse order of their chain, and a job that cleans up after them.
 func (r *rig) compensate(policy string, undone ...int) {
 	r.tb.Helper()
 	first := len(r.ids)
@@ -58,8 +57,7 @@ func (r *rig) compensate(policy string, undone ...int) {
 	})
 }
 
-// compensation is how the latest compensation of the workflow is; empty if there
-// is none.
+// compensation describes the latest compensation of the workflow; empty if there is none.
 func (r *rig) compensation() string {
 	r.tb.Helper()
 	var state string
@@ -68,8 +66,8 @@ func (r *rig) compensation() string {
 	return state
 }
 
-// runs lets a runner do what it is granted until there is nothing left, and
-// returns the indexes of the jobs in their order. Jobs in fail end with exit code 1.
+// runs has a runner run what it is granted until nothing is left, and returns the indexes
+// of the jobs in their order. Jobs in fail end with exit code 1.
 func (h *hand) runs(fail ...int) (order []int) {
 	h.tb.Helper()
 	for len(h.held) == 0 {
@@ -95,8 +93,8 @@ func (h *hand) runs(fail ...int) (order []int) {
 	return order
 }
 
-// TestAFailedRunIsUndone: in reverse order, only what has begun, and then what
-// cleans up. The verdict stands.
+// TestAFailedRunIsUndone: in reverse order, only what has begun, and then the jobs that
+// clean up. The verdict stays.
 func TestAFailedRunIsUndone(t *testing.T) {
 	r := newRig(t, chainOf(3)...)
 	r.compensate(`{}`, 0, 1, 2)
@@ -123,7 +121,7 @@ func TestAFailedRunIsUndone(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// What timed out before anybody claimed it has an attempt, but nothing to undo.
+// A job that timed out before it was claimed has an attempt, but nothing to undo.
 func TestWhatNobodyClaimedIsNotUndone(t *testing.T) {
 	r := newRig(t, rigJob{}, rigJob{})
 	r.setTimeouts(workflow.Timeouts{Queue: limit("1h", workflow.OnTimeoutFail)})
@@ -142,8 +140,8 @@ func TestWhatNobodyClaimedIsNotUndone(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// TestUndoOrderAcrossWhatNeverBegan: a job is undone behind all that ran behind it,
-// also through a job that never began; so is what cleans up.
+// TestUndoOrderAcrossWhatNeverBegan: a job is undone after everything that ran behind it,
+// even through a job that never began; so are the jobs that clean up.
 func TestUndoOrderAcrossWhatNeverBegan(t *testing.T) {
 	r := newRig(t, rigJob{}, rigJob{after: []int{0}}, rigJob{after: []int{1}, runIf: workflow.RunIfAlways})
 	r.compensate(`{}`, 0, 1, 2)
@@ -172,7 +170,7 @@ func TestUndoOrderAcrossWhatNeverBegan(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// TestAFailedUndoEndsNoSiblings: it keeps nothing from being undone.
+// TestAFailedUndoEndsNoSiblings: a failed undo does not prevent the others.
 func TestAFailedUndoEndsNoSiblings(t *testing.T) {
 	r := newRig(t, rigJob{}, rigJob{})
 	r.compensate(`{"cancel_siblings_on": [{"cause": "exit"}]}`, 0, 1)
@@ -196,8 +194,7 @@ func TestAFailedUndoEndsNoSiblings(t *testing.T) {
 	}
 }
 
-// TestAResetCompensationRests: its jobs are disabled until the next run that is to
-// be undone.
+// TestAResetCompensationRests: its jobs are disabled until the next run that is undone.
 func TestAResetCompensationRests(t *testing.T) {
 	r := newRig(t, chainOf(1)...)
 	r.compensate(`{}`, 0)
@@ -215,8 +212,8 @@ func TestAResetCompensationRests(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// TestAnEndedCompensationRests: nobody can have a job of it repeated, which nothing
-// would begin.
+// TestAnEndedCompensationRests: none of its jobs can be repeated, since nothing would
+// start them.
 func TestAnEndedCompensationRests(t *testing.T) {
 	r := newRig(t, chainOf(1)...)
 	r.compensate(`{}`, 0)
@@ -259,8 +256,7 @@ func TestNothingIsUndone(t *testing.T) {
 	}
 }
 
-// TestNothingToUndo: a compensation of which no job is needed is over as soon as it
-// has begun.
+// TestNothingToUndo: a compensation without needed jobs ends as soon as it has started.
 func TestNothingToUndo(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
 	r.compensate(`{"on_failure": {}}`, 1) // which does not begin
@@ -274,8 +270,8 @@ func TestNothingToUndo(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// TestACanceledRunIsUndone: when the processes of the run are gone, and no earlier;
-// what had not begun stays so.
+// TestACanceledRunIsUndone: when the processes of the run are gone, and not earlier; jobs
+// that had not begun stay as they are.
 func TestACanceledRunIsUndone(t *testing.T) {
 	r := newRig(t, independent(3)...)
 	r.compensate(`{"on_failure": {"when": ["canceled"]}}`, 0, 1, 2)
@@ -300,7 +296,7 @@ func TestACanceledRunIsUndone(t *testing.T) {
 		t.Fatalf("granted while another runner may have processes: %+v", a)
 	}
 	other.turn()
-	if diff := cmp.Diff([]int{5, 6}, h.runs()); diff != "" { // its own undo, and what cleans up
+	if diff := cmp.Diff([]int{5, 6}, h.runs()); diff != "" { // its own undo, and the job that cleans up
 		t.Errorf("order (-want +got):\n%s", diff)
 	}
 	r.want(workflow.Canceled, workflow.Ready, workflow.Ready, workflow.Disabled, workflow.Disabled, workflow.Completed, workflow.Completed)
@@ -310,8 +306,8 @@ func TestACanceledRunIsUndone(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// TestACanceledRunIsUndoneInAllocations: what undoes it, and nothing else of the run,
-// wants places, until it is over.
+// TestACanceledRunIsUndoneInAllocations: only the jobs that undo it need places, until
+// they have ended.
 func TestACanceledRunIsUndoneInAllocations(t *testing.T) {
 	r := newRig(t, independent(3)...)
 	r.compensate(`{"on_failure": {"when": ["canceled"]}}`, 0, 1, 2)
@@ -334,7 +330,7 @@ func TestACanceledRunIsUndoneInAllocations(t *testing.T) {
 			t.Errorf("%d jobs want a place, want %d; scheduled: %v", ready, want, scheduled)
 		}
 	}
-	wanted(0) // a process may be there still
+	wanted(0) // a process may still exist
 	h.held = nil
 	h.turn()
 	wanted(1)
@@ -351,7 +347,7 @@ func TestACanceledRunIsUndoneInAllocations(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// TestACompensationEndsEarly: by its timeout, a cancel, or a new run that is forced.
+// TestACompensationEndsEarly: by its timeout, a cancel, or a forced new run.
 func TestACompensationEndsEarly(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -408,7 +404,7 @@ func TestACompensationEndsEarly(t *testing.T) {
 	}
 }
 
-// TestACompensationFails: a failed undo keeps nothing from being undone.
+// TestACompensationFails: a failed undo does not prevent the others.
 func TestACompensationFails(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
 	r.compensate(`{}`, 0, 1)
@@ -421,8 +417,8 @@ func TestACompensationFails(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// TestOneCompensationInARun: a run that goes on after its compensation has no
-// second one; the next run has its own, of what has begun since.
+// TestOneCompensationInARun: a run that continues after its compensation has no second
+// one; the next run has its own, of what has begun since.
 func TestOneCompensationInARun(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
 	r.compensate(`{}`, 0, 1)

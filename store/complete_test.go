@@ -24,7 +24,7 @@ func (r *rig) node(host string) int64 {
 	return n.ID
 }
 
-// completion is a torc client's word that a job has ended.
+// completion returns a torc client's report that a job has ended.
 func (r *rig) completion(i int, node int64, status workflow.JobStatus, code int64) Completion {
 	return Completion{JobID: r.ids[i], Status: status, RunID: 1, Result: workflow.Result{
 		JobID: r.ids[i], WorkflowID: r.workflow, RunID: 1, AttemptID: 1, ComputeNodeID: node, ReturnCode: code,
@@ -215,7 +215,7 @@ func TestRetryJob(t *testing.T) {
 	_, err = r.Jobs.Complete(r.ctx, last)
 	r.must(err)
 	r.want(workflow.Failed, workflow.Canceled)
-	// A retry after the end opens the run again.
+	// A retry after the end reopens the run.
 	_, err = r.Jobs.Retry(r.ctx, r.ids[0], 1, 9)
 	r.must(err)
 	r.want(workflow.Ready, workflow.Blocked)

@@ -22,9 +22,9 @@ import (
 
 var kills = flag.Int("kills", 50, "how often the crash test kills its victim")
 
-// TestKilledOverAndOver kills a loaded process, at random moments and at each
-// failpoint, and looks after each time whether everything that it had answered
-// is there, and whether what is there keeps the promises.
+// TestKilledOverAndOver kills a loaded process, at random times and at each failpoint,
+// and checks each time that everything that it had acknowledged is there, and that the
+// database keeps its guarantees.
 func TestKilledOverAndOver(t *testing.T) {
 	n := *kills
 	if testing.Short() {
@@ -49,7 +49,7 @@ type crashes struct {
 	dir     string
 	said    check.Acknowledged
 	gone    map[int64]bool        // jobs
-	pending []check.SpooledReport // in spool files when the victim began
+	pending []check.SpooledReport // in spool files when the victim started
 	grants  int
 	reports int
 }
@@ -93,7 +93,7 @@ func (c *crashes) kill(i int) {
 	}
 }
 
-// hear takes in a line of the victim's journal.
+// hear processes a line of the victim's journal.
 func (c *crashes) hear(e *entry) {
 	a := &c.said
 	if e.Workflow != 0 {
@@ -118,7 +118,7 @@ func (c *crashes) hear(e *entry) {
 		}
 	}
 	c.pending = slices.DeleteFunc(c.pending, func(r check.SpooledReport) bool { return slices.Contains(e.Dropped, r.LeaseRef) })
-	if e.Settled { // what was in the spool is recorded now
+	if e.Settled { // the spool is recorded now
 		for _, r := range c.pending {
 			r.Answered = true
 			a.Reports = append(a.Reports, r)
@@ -126,7 +126,7 @@ func (c *crashes) hear(e *entry) {
 	}
 }
 
-// spooled reads the spool files, with the reports that were answered or not.
+// spooled reads the answered or the unanswered reports in the spool files.
 func (c *crashes) spooled(answered bool) []check.SpooledReport {
 	c.t.Helper()
 	paths, err := spool.Files(c.dir)

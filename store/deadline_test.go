@@ -18,7 +18,7 @@ func deadlined(t *testing.T, p workflow.DeadlinePolicy, jobs ...rigJob) *rig {
 	return r
 }
 
-// passDeadlines lets time pass and then has the daemon look.
+// passDeadlines has time pass and then the daemon apply deadlines.
 func (r *rig) passDeadlines(d time.Duration) int {
 	r.tb.Helper()
 	r.now = r.now.Add(d)
@@ -29,7 +29,7 @@ func (r *rig) passDeadlines(d time.Duration) int {
 
 func TestDeadlineAlerts(t *testing.T) {
 	r := deadlined(t, workflow.DeadlineAlert, independent(1)...)
-	r.must(r.Workflows.Initialize(r.ctx, r.workflow, InitializeOptions{OnlyUninitialized: true})) // does not begin anew
+	r.must(r.Workflows.Initialize(r.ctx, r.workflow, InitializeOptions{OnlyUninitialized: true})) // does not restart it
 	if r.passDeadlines(time.Hour-time.Millisecond) != 0 || r.passDeadlines(time.Millisecond) != 1 || r.passDeadlines(time.Hour) != 0 {
 		t.Error("the deadline does not pass once, after an hour")
 	}
@@ -40,8 +40,8 @@ func TestDeadlineAlerts(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// stop_new: what is live goes on; then the run has failed, although nobody can
-// ever start the rest.
+// stop_new: live jobs continue; then the run has failed, although nobody can ever start
+// the rest.
 func TestDeadlineStopsClaims(t *testing.T) {
 	r := deadlined(t, workflow.DeadlineStopNew, independent(2)...)
 	h := r.hand("n1", 1)
@@ -51,7 +51,7 @@ func TestDeadlineStopsClaims(t *testing.T) {
 	if jobs, err := r.Jobs.ClaimNext(r.ctx, r.workflow, 5, nil); err != nil || len(jobs) > 0 {
 		t.Errorf("torc's clients get %v, %v", jobs, err)
 	}
-	answer := h.turn(exited(h.held[0].LeaseRef, 0)) // the runner is not sent away before the verdict
+	answer := h.turn(exited(h.held[0].LeaseRef, 0)) // the runner need not leave before the verdict
 	if len(answer.Grants) > 0 || answer.ClaimableLater || !answer.Complete {
 		t.Errorf("after the deadline: %+v", answer)
 	}
@@ -63,7 +63,7 @@ func TestDeadlineStopsClaims(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// If nothing was left to be started, the run has its usual end.
+// If nothing was left to start, the run has its usual end.
 func TestDeadlineOfTheLastJobs(t *testing.T) {
 	r := deadlined(t, workflow.DeadlineStopNew, independent(1)...)
 	h := r.hand("n1", 1)

@@ -28,8 +28,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
-// decisionCases is the file with what is decided about what: facts as they were when
-// a job went on or ended, and what the database then says of it.
+// decisionCases is the file of decisions: the facts when a job continued or ended, and
+// what the database contains afterwards.
 type decisionCases struct {
 	Policies map[string]retry.Policies `json:"policies"`
 	Cases    []decisionCase            `json:"cases"`
@@ -41,8 +41,8 @@ type decisionCase struct {
 	Outcome decisionOutcome `json:"outcome"`
 }
 
-// decisionFacts is what a decision rests on. The id of the job is the number of the
-// case, that of the run is 1.
+// decisionFacts are the facts of a decision. The id of the job is the number of the case,
+// that of the run is 1.
 type decisionFacts struct {
 	Of       string `json:"of,omitempty"` // empty: an attempt; client, recovery, classification, silence, waiting
 	Policies string `json:"policies"`
@@ -60,14 +60,14 @@ type decisionFacts struct {
 	ReturnCode int64              `json:"return_code,omitempty"`
 
 	Doom     string                 `json:"doom,omitempty"`
-	Timeout  workflow.Timeout       `json:"timeout,omitempty"` // for which it is ended
+	Timeout  workflow.Timeout       `json:"timeout,omitempty"` // because of which it is ended
 	Limit    workflow.TimeLimit     `json:"limit,omitzero"`
 	Breakers []workflow.BreakerTrip `json:"breakers,omitempty"`
 
-	Memory  string           `json:"memory,omitempty"` // that it asks for
+	Memory  string           `json:"memory,omitempty"` // that it requests
 	Runtime string           `json:"runtime,omitempty"`
 	Runners []decisionRunner `json:"runners,omitempty"` // the first has the job
-	// The most memory that an allocation can have; 0: nobody knows.
+	// The most memory that an allocation can have; 0: unknown.
 	SiteMemory string `json:"site_memory,omitempty"`
 
 	Order          *engine.RecoveryOrder `json:"order,omitempty"` // of a recovery script
@@ -85,7 +85,7 @@ type decisionRunner struct {
 	Gone   bool   `json:"gone,omitempty"`
 }
 
-// decisionOutcome is what became of the job.
+// decisionOutcome is the resulting state of the job.
 type decisionOutcome struct {
 	Refused      string                 `json:"refused,omitempty"`
 	Status       string                 `json:"status,omitempty"`
@@ -99,7 +99,7 @@ type decisionOutcome struct {
 	Rules        json.RawMessage        `json:"rules,omitempty"`
 	CountedFails int64                  `json:"counted_failures,omitempty"`
 	WaitMS       int64                  `json:"wait_ms,omitempty"`
-	SettledMS    *int64                 `json:"settled_ms,omitempty"` // the wait once the end is confirmed
+	SettledMS    *int64                 `json:"settled_ms,omitempty"` // the delay once the end is confirmed
 	Avoid        []workflow.AvoidedNode `json:"avoid,omitempty"`
 	Recovery     json.RawMessage        `json:"recovery,omitempty"`
 	Hold         json.RawMessage        `json:"hold,omitempty"`
@@ -111,8 +111,8 @@ type decisionOutcome struct {
 
 const decisionFile = "../workflow/retry/testdata/decisions.json"
 
-// TestDecisions has jobs end in many ways. With -update it writes what became of
-// them into the file.
+// TestDecisions has jobs end in many ways. With -update it writes the outcomes to the
+// file.
 func TestDecisions(t *testing.T) {
 	text, err := os.ReadFile(decisionFile)
 	if err != nil {
@@ -161,7 +161,7 @@ func outcomeText(t *testing.T, o decisionOutcome) string {
 	return string(text)
 }
 
-// String is the file: policies and cases, each in lines of their own.
+// String returns the file: policies and cases, each on its own lines.
 func (f *decisionCases) String() string {
 	var b strings.Builder
 	line := func(v any) string {
@@ -187,8 +187,8 @@ func (f *decisionCases) String() string {
 	return b.String()
 }
 
-// decideCase makes the facts true for the job of the rig, has it end, and returns what
-// became of it.
+// decideCase sets up the facts for the job of the rig, has it end, and returns the
+// outcome.
 func (r *rig) decideCase(c *decisionFacts, p retry.Policies) decisionOutcome {
 	r.tb.Helper()
 	if c.Of == "classification" {
@@ -214,7 +214,7 @@ func (r *rig) decideCase(c *decisionFacts, p retry.Policies) decisionOutcome {
 		ids[i] = answer.RunnerID
 	}
 	setPlaces(r, c.SiteMemory)
-	if c.Evidence.NeverStarted { // it is given back instead, before it comes to a decision
+	if c.Evidence.NeverStarted { // it is returned instead, without a decision
 		d := retry.Decide(retry.Facts{Policies: p, History: workflow.History{AttemptID: c.Attempt}, Failure: workflow.Failure{Cause: failure.Classify(c.Evidence, workflow.ReturnCodes{}, nil)}})
 		return decisionOutcome{Action: d.Action, Reason: d.Reason, Rule: d.Rule, Counted: d.Counted, PolicyHash: d.PolicyHash}
 	}
@@ -242,7 +242,7 @@ func (r *rig) decideCase(c *decisionFacts, p retry.Policies) decisionOutcome {
 	return r.outcome(c)
 }
 
-// setPlaces says how much memory an allocation can have.
+// setPlaces sets how much memory an allocation can have.
 func setPlaces(r *rig, most string) {
 	limit, err := workflow.ParseMemory(most)
 	if most != "" {
@@ -256,7 +256,7 @@ func setPlaces(r *rig, most string) {
 	}})
 }
 
-// status is that of the job before its end.
+// status returns the status of the job before its end.
 func (c *decisionFacts) status() workflow.JobStatus {
 	switch {
 	case c.Of == "recovery":
@@ -337,7 +337,7 @@ func (r *rig) arrange(tx *core.Tx, c *decisionFacts, runners []int64) error {
 		job, int(status), c.Order != nil, c.Attempt, runner, started, jsonOf(c.Rules, c.Rules == nil), c.CountedFails, jsonOf(c.Avoided, c.Avoided == nil), order, policy, cancelFor))
 }
 
-// letEnd has the job go on or end.
+// letEnd has the job continue or end.
 func (r *rig) letEnd(tx *core.Tx, c *decisionFacts, p retry.Policies) error {
 	job := r.ids[0]
 	if c.Of == "classification" {
@@ -393,7 +393,7 @@ func (r *rig) letEnd(tx *core.Tx, c *decisionFacts, p retry.Policies) error {
 	return err
 }
 
-// scriptEvidence is nil where nobody saw how the script ended.
+// scriptEvidence returns the evidence of the script's end; nil if nobody observed it.
 func scriptEvidence(c *decisionFacts) *workflow.Evidence {
 	if c.Error != "" {
 		return nil
@@ -401,7 +401,7 @@ func scriptEvidence(c *decisionFacts) *workflow.Evidence {
 	return &c.Evidence
 }
 
-// outcome reads what became of the job.
+// outcome reads the resulting state of the job.
 func (r *rig) outcome(c *decisionFacts) (o decisionOutcome) {
 	r.tb.Helper()
 	job := r.ids[0]

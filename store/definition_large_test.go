@@ -8,8 +8,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// A definition that is written in several chunks has the dependencies of one
-// that is not, also those on jobs that come in a later chunk.
+// A definition that is written in several chunks has the same dependencies as one in a
+// single chunk, also those on jobs in a later chunk.
 func TestLargeDefinition(t *testing.T) {
 	n := newNouns(t)
 	const jobs = definitionChunk + 200

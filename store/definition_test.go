@@ -27,7 +27,7 @@ func (n *nouns) define(d *workflow.Definition) int64 {
 	return id
 }
 
-// chain is a definition of jobs of which each depends on the one before.
+// chain is a definition of jobs that each depend on the previous one.
 func chain(jobs int) *workflow.Definition {
 	d := &workflow.Definition{Name: "chain", User: "me"}
 	for i := range jobs {
@@ -129,7 +129,7 @@ func TestDefinitionWithABarrier(t *testing.T) {
 	}
 }
 
-// compensated has jobs be of a compensation, and the third undo one.
+// compensated puts jobs into a compensation, and has the third undo another one.
 func compensated(d *workflow.Definition, undone int32, jobs ...int) {
 	d.Stages = []workflow.StageDefinition{{Kind: workflow.StageCompensation, Name: "s"}}
 	for _, i := range jobs {
@@ -272,7 +272,7 @@ func TestDefinitionIsCreatedOnce(t *testing.T) {
 	}
 	n.must(again.Add(d))
 
-	// A second client with the same key takes over; the first one gets nowhere.
+	// A second client with the same key takes over; the first one can no longer write.
 	third, err := n.Workflows.BeginDefinition(n.ctx, d, "key")
 	n.must(err)
 	_, err = again.Finish(n.ctx, 5, 0)
@@ -304,7 +304,7 @@ func BenchmarkDefinition(b *testing.B) {
 		b.StartTimer()
 		w, err := n.Workflows.BeginDefinition(n.ctx, d, "")
 		n.must(err)
-		for i := 0; i < jobs; i += 1000 { // as they come over the wire
+		for i := 0; i < jobs; i += 1000 { // as they arrive over the network
 			n.must(w.Add(&workflow.Definition{Jobs: d.Jobs[i : i+1000]}))
 		}
 		_, err = w.Finish(n.ctx, jobs, 0)

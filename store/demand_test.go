@@ -12,7 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// demandOf is what the store says wants places.
+// demandOf returns the demand for places.
 func (r *rig) demandOf(lead time.Duration) view.Demand {
 	r.tb.Helper()
 	supply, err := r.Scheduling.Supply(r.ctx, r.workflow, lead)
@@ -24,8 +24,8 @@ func TestDemand(t *testing.T) {
 	big := workflow.ResourceRequirements{NumCPUs: 4, Memory: "2g", NumNodes: 2}
 	r := newRig(t,
 		rigJob{}, rigJob{}, rigJob{}, rigJob{}, rigJob{}, // ready
-		rigJob{after: []int{0}}, rigJob{after: []int{0, 1}, needs: big}, // behind what will run
-		rigJob{after: []int{2}}, rigJob{after: []int{5}}, // behind what will not, yet
+		rigJob{after: []int{0}}, rigJob{after: []int{0, 1}, needs: big}, // behind jobs that will run
+		rigJob{after: []int{2}}, rigJob{after: []int{5}}, // behind jobs that will not run yet
 		rigJob{labels: "gpu", scheduler: 7},
 	)
 	now := r.now.UnixMilli()
@@ -83,8 +83,8 @@ func TestDemand(t *testing.T) {
 	}
 }
 
-// BenchmarkDemand counts 100,000 ready jobs in 4 classes, of which some avoid
-// nodes, and as many behind 500 running ones.
+// BenchmarkDemand counts 100,000 ready jobs in 4 classes, some of which avoid nodes, and
+// as many behind 500 running ones.
 func BenchmarkDemand(b *testing.B) {
 	const n = 200_000
 	jobs := make([]rigJob, n)

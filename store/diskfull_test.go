@@ -55,7 +55,7 @@ func (d *fullDisk) close() {
 	}
 }
 
-// write stores a text of so many bytes.
+// write stores a text of this many bytes.
 func (d *fullDisk) write(size int) error {
 	name := fmt.Sprintf("text %d of %d", len(d.texts), size)
 	text := fmt.Appendf(nil, `"%s"`, strings.Repeat("x", size))
@@ -66,7 +66,7 @@ func (d *fullDisk) write(size int) error {
 	return err
 }
 
-// kept looks whether everything that was acknowledged is there.
+// kept checks that everything that was acknowledged is there.
 func (d *fullDisk) kept() {
 	d.tb.Helper()
 	for id, want := range d.texts {
@@ -80,7 +80,7 @@ func (d *fullDisk) kept() {
 	}
 }
 
-// wantFull wants an error that says what to do.
+// wantFull expects an error that says what to do.
 func wantFull(t *testing.T, err error) {
 	t.Helper()
 	var known *workflow.Error
@@ -90,8 +90,8 @@ func wantFull(t *testing.T, err error) {
 	}
 }
 
-// TestDiskFull: what finds no room is refused, what was acknowledged stays, and
-// when there is room again everything goes on.
+// TestDiskFull: writes without space are rejected, acknowledged ones stay, and everything
+// continues when there is space again.
 func TestDiskFull(t *testing.T) {
 	if *inMemory {
 		t.Skip("no file")
@@ -112,7 +112,7 @@ func TestDiskFull(t *testing.T) {
 	wantFull(t, err)
 	d.kept()
 
-	// A turn that finds no room is said again, with the same words.
+	// A turn without space is repeated unchanged.
 	said := lease.TurnRequest{Turn: h.number + 1, RunID: 1, Free: h.free}
 	for _, g := range grants {
 		said.Reports = append(said.Reports, exited(g.LeaseRef, 0))
@@ -139,8 +139,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestDiskFullAtTheStart: a database on a full disk is not opened, and not
-// harmed.
+// TestDiskFullAtTheStart: a database on a full disk is not opened, and not damaged.
 func TestDiskFullAtTheStart(t *testing.T) {
 	if *inMemory {
 		t.Skip("no file")

@@ -12,8 +12,8 @@ var (
 	inMemory  = flag.Bool("memory", false, "run with databases in memory")
 )
 
-// TestBasicsElsewhere runs the tests of nouns, definitions and turns once more,
-// with everything going through one connection.
+// TestBasicsElsewhere runs the tests of nouns, definitions and turns once again, with
+// everything going through one connection.
 func TestBasicsElsewhere(t *testing.T) {
 	if *asNetwork || *inMemory || testing.Short() {
 		t.Skip("it is one of these tests itself")

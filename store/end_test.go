@@ -10,7 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// endPolicy gives the rig's workflow a policy of its end.
+// endPolicy sets the end policy of the rig's workflow.
 func (r *rig) endPolicy(e workflow.EndPolicy) {
 	r.tb.Helper()
 	text, err := json.Marshal(workflow.RunPolicy{End: &e})
@@ -33,7 +33,7 @@ func TestSuccessIf(t *testing.T) {
 		`failed_in("j0") == 0`:                               workflow.EventWorkflowCompleted,
 		`failed_in("j?") == 1 && completed_in("j*") == 2`:    workflow.EventWorkflowCompleted,
 		`failed_in("j1") == 0`:                               workflow.EventWorkflowFailed,
-		`failed_in("[j]1") == 0 && total_in("[j]1") == 0`:    workflow.EventWorkflowCompleted, // no class of characters
+		`failed_in("[j]1") == 0 && total_in("[j]1") == 0`:    workflow.EventWorkflowCompleted, // not a character class
 		`attempts_by("exit") == 1 && attempts_by("ok") == 2`: workflow.EventWorkflowCompleted,
 		`canceled > 0`:                                       workflow.EventWorkflowFailed,
 	} {
@@ -72,7 +72,7 @@ func TestSuccessIfOfACanceledRun(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// The checker finds a verdict that its condition does not give.
+// The checker finds a verdict that does not follow from its condition.
 func TestCheckFindsAWrongSuccess(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.endPolicy(workflow.EndPolicy{SuccessIf: "completed == 0"})
@@ -83,7 +83,7 @@ func TestCheckFindsAWrongSuccess(t *testing.T) {
 	}
 	r.endPolicy(workflow.EndPolicy{SuccessIf: "completed == 1"})
 	if *inMemory || *asNetwork {
-		return // nobody else can read it
+		return // no other process can read it
 	}
 	findings, err := check.Deep(r.ctx, r.Path(), check.Witness{})
 	r.must(err)

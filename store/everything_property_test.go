@@ -14,16 +14,16 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// grand is a workflow with everything that there is, drawn: stages, undos, an end
-// job, times, holds, breakers, policies.
+// grand is a randomly drawn workflow with every feature: stages, undos, an end job,
+// times, holds, breakers, policies.
 type grand struct {
 	*undoing
 }
 
-// TestEverythingInAnyOrder lets runners, torc clients, people and clocks do
-// anything to such a workflow in any order. What cannot be is refused, what is
-// derived agrees with a recount after each step, and at the end all of it can be
-// brought to its end and keeps the promises.
+// TestEverythingInAnyOrder has runners, torc clients, people and clocks do anything to
+// such a workflow in any order. The impossible is rejected, derived values agree with a
+// recount after each step, and in the end the workflow can be brought to its end and
+// keeps the guarantees.
 func TestEverythingInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		u := &undoing{mix: &mix{rig: newRig(t), t: rt}, began: map[int64]bool{}}
@@ -135,7 +135,7 @@ func (e *grand) child(d *workflow.Definition, undos map[int32]string, addStage f
 	}
 }
 
-// runPolicy draws what the workflow says about failures.
+// runPolicy draws the workflow's policy for failures.
 func (e *grand) runPolicy() *workflow.RunPolicy {
 	p, t := &workflow.RunPolicy{}, e.t
 	if e.bit("on_failure") {
@@ -167,7 +167,7 @@ func (e *grand) runPolicy() *workflow.RunPolicy {
 	return p
 }
 
-// jobPolicy draws what a job says about its time; often nothing.
+// jobPolicy draws the timeouts of a job; often none.
 func (e *grand) jobPolicy() *workflow.JobPolicy {
 	t := e.t
 	if !e.seldom("timeouts") {
@@ -185,13 +185,13 @@ func (e *grand) jobPolicy() *workflow.JobPolicy {
 	return &workflow.JobPolicy{Timeouts: x}
 }
 
-// clock lets time pass.
+// clock has time pass.
 func (e *grand) clock(t *rapid.T) {
 	e.now = e.now.Add(time.Duration(rapid.SampledFrom([]int{1, 20, 61, 130}).Draw(t, "minutes")) * time.Minute)
 	e.look(t)
 }
 
-// look is what the daemon does every few seconds.
+// look does what the daemon does every few seconds.
 func (e *grand) look(*rapid.T) {
 	e.must(e.Workflows.ReviewCompensations(e.ctx))
 	e.must(e.Workflows.ReviewEnds(e.ctx))
@@ -251,7 +251,7 @@ func (e *grand) delete(t *rapid.T) {
 	e.mix.delete(t)
 }
 
-// check looks at what must hold after each step.
+// check checks what must hold after each step.
 func (e *grand) check(t *rapid.T) {
 	e.compare(t)
 	tx, err := e.db.BeginRead(e.ctx)
@@ -264,7 +264,7 @@ func (e *grand) check(t *rapid.T) {
 	}
 }
 
-// theEnd brings all to its end.
+// theEnd brings everything to its end.
 func (e *grand) theEnd() {
 	if len(e.jobsLeft()) == 0 {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// troubled is a workflow with a job of about every kind, which are to end in about
+// troubled is a workflow with a job of nearly every kind; together they end in nearly
 // every way.
 func troubled() (def *workflow.Definition, codes map[string][]int64) {
 	const raw, model = 0, 1
@@ -43,8 +43,8 @@ func troubled() (def *workflow.Definition, codes map[string][]int64) {
 	return def, map[string][]int64{"load": {75, 0}, "broken": {3}, "train/score": {1}, "undo/load": {1, 0}}
 }
 
-// playTroubled lets a troubled workflow go to its end, and returns the inputs of its
-// jobs. The nth attempt of a job takes n seconds.
+// playTroubled runs a troubled workflow to its end, and returns the inputs of its jobs.
+// The nth attempt of a job takes n seconds.
 func playTroubled(s *staged, codes map[string][]int64) (inputs map[string]*lease.GrantInput) {
 	inputs = map[string]*lease.GrantInput{}
 	for answer := s.node.turn(); len(answer.Grants) > 0; {
@@ -63,7 +63,7 @@ func playTroubled(s *staged, codes map[string][]int64) (inputs map[string]*lease
 		}
 		s.now = s.now.Add(time.Minute)
 		if answer = s.node.turn(reports...); len(answer.Grants) == 0 {
-			s.now = s.now.Add(time.Hour) // over every delay
+			s.now = s.now.Add(time.Hour) // past every delay
 			answer = s.node.turn()
 		}
 	}
@@ -83,8 +83,8 @@ func indented(t *testing.T, value any) string {
 	return b.String() + "\n"
 }
 
-// TestInputs compares everything that end jobs and the jobs of a compensation learn
-// of a run with failed, canceled, retried and unneeded jobs, a sub-workflow and files.
+// TestInputs compares everything that end jobs and the jobs of a compensation are told
+// about a run with failed, canceled, retried and unneeded jobs, a sub-workflow and files.
 func TestInputs(t *testing.T) {
 	def, codes := troubled()
 	s := newStaged(t, def)

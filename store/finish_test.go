@@ -12,7 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// attempts lists what is recorded of a job's attempts.
+// attempts lists the recorded attempts of a job.
 func (r *rig) attempts(i int) []string {
 	r.tb.Helper()
 	all, err := r.Jobs.Attempts(r.ctx, r.ids[i])
@@ -84,12 +84,12 @@ func TestRecoveryRunsBeforeTheNextAttempt(t *testing.T) {
 			if n := len(other.turn().Grants); n > 0 {
 				t.Errorf("somebody else was granted the job under repair")
 			}
-			// The answer got lost: the order comes once more as a grant.
+			// The answer was lost: the order comes again as a grant.
 			again := h.turn().Grants
 			if len(again) != 1 || again[0].Recovery == nil || again[0].LeaseRef != ref {
 				t.Errorf("grants: %+v", again)
 			}
-			// The same report once more gets the same order.
+			// Repeating the report returns the same order.
 			if res := h.turn(exited(ref, 7)).Results[0]; res.Outcome != lease.Duplicate || res.Recovery == nil {
 				t.Errorf("the same report: %+v", res)
 			}
@@ -124,7 +124,7 @@ func TestRunnerThatDiesDuringRecovery(t *testing.T) {
 	}
 }
 
-// What a recovery order says for its failure is done, however it fails.
+// What a recovery order says about its failure is done, however it fails.
 func TestRecoveryThatFailsTakesTheRetryAway(t *testing.T) {
 	for _, test := range []struct {
 		onError workflow.Action
@@ -250,7 +250,7 @@ func TestAvoidedNode(t *testing.T) {
 	_, err := r.Runners.Leave(r.ctx, good.id, lease.LeaveRequest{})
 	r.must(err)
 	r.Scheduling.PublishPlaces(r.workflow, fakePlaces{elsewhere: func(node string) bool { return node == "bad" }})
-	bad.held = nil // it gives up the other job
+	bad.held = nil // it returns the other job
 	bad.free.Slots = 2
 	if answer := bad.turn(); len(answer.Grants) != 1 || answer.Grants[0].JobID != r.ids[1] {
 		t.Errorf("an allocation elsewhere will be asked for, and the node that is avoided got %+v", answer.Grants)

@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// checkDeep lets the checker look at everything.
+// checkDeep runs all checks.
 func (n *nouns) checkDeep(what string) {
 	n.t.Helper()
 	findings, err := check.Deep(n.ctx, n.Path(), check.Witness{})
@@ -19,7 +19,7 @@ func (n *nouns) checkDeep(what string) {
 	}
 }
 
-// finish lets a torc client complete a job.
+// finish completes a job as a torc client.
 func (g *jobGraph) finish(i int, node int64, to workflow.JobStatus) {
 	g.t.Helper()
 	w, err := g.Workflows.Get(g.ctx, g.workflow)
@@ -32,8 +32,8 @@ func (g *jobGraph) finish(i int, node int64, to workflow.JobStatus) {
 	g.must(err)
 }
 
-// TestWhatTheCheckerSays takes a workflow through its life and lets the checker
-// look after every step.
+// TestWhatTheCheckerSays takes a workflow through its life and runs the checker after
+// every step.
 func TestWhatTheCheckerSays(t *testing.T) {
 	n := newNouns(t)
 	d := diamond()

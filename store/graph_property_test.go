@@ -18,8 +18,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/workflowtest"
 )
 
-// pair is a workflow in a store, made and changed only through its use cases,
-// beside the same one in the reference engine.
+// pair is a workflow in a store, created and changed only through its use cases, beside
+// the same one in the reference engine.
 type pair struct {
 	*nouns
 	t     *rapid.T
@@ -29,9 +29,9 @@ type pair struct {
 	ids   []int64 // of the jobs, by index
 }
 
-// TestGraphFollowsTheReference creates, initializes, resets, claims, completes,
-// cancels, disables and spawns in any order, and compares the statuses after
-// each step. What is left of it all keeps the promises.
+// TestGraphFollowsTheReference creates, initializes, resets, claims, completes, cancels,
+// disables and spawns in any order, and compares the statuses after each step. In the end
+// the database keeps its guarantees.
 func TestGraphFollowsTheReference(t *testing.T) {
 	n := newNouns(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -41,7 +41,7 @@ func TestGraphFollowsTheReference(t *testing.T) {
 			"initialize": p.initialize,
 			"claim":      p.claim,
 			"complete":   p.complete,
-			"complete2":  p.complete, // as frequent as claims need it
+			"complete2":  p.complete, // as often as claims need it
 			"reset":      p.reset,
 			"cancel":     p.cancel,
 			"new run":    p.newRun,
@@ -67,7 +67,7 @@ func (p *pair) ok(err error) {
 	}
 }
 
-// create makes the jobs, one at a time, since each may depend on those before.
+// create creates the jobs, one at a time, since each may depend on those before.
 func (p *pair) create() {
 	w, err := p.Workflows.Create(p.ctx, workflow.Workflow{Name: "w", User: "me"})
 	p.ok(err)
@@ -93,7 +93,7 @@ func (p *pair) create() {
 	p.node = node.ID
 }
 
-// seldom lets a step happen once in n times.
+// seldom has a step happen once in n times.
 func seldom(t *rapid.T, n int) {
 	if rapid.IntRange(1, n).Draw(t, "seldom") > 1 {
 		t.Skip("seldom")
@@ -131,7 +131,7 @@ func (p *pair) any(t *rapid.T, statuses ...workflow.JobStatus) (int, workflow.Jo
 	return i, j
 }
 
-// run is the workflow's run id.
+// run returns the workflow's run id.
 func (p *pair) run() int64 { return p.count(`SELECT run_id FROM workflow WHERE id = ?`, p.id) }
 
 func (p *pair) complete(t *rapid.T) {
@@ -177,7 +177,7 @@ func (p *pair) disable(t *rapid.T) {
 	p.ok(p.model.Apply(workflow.OpDisable, i, workflow.Disabled))
 }
 
-// spawn lets a running job add one behind itself.
+// spawn has a running job add one behind itself.
 func (p *pair) spawn(t *rapid.T) {
 	seldom(t, 4)
 	i, j := p.any(t, workflow.Pending, workflow.Running)

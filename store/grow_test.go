@@ -12,7 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// requested is what a job asks for.
+// requested returns what a job requests.
 func (r *rig) requested(i int) (q string) {
 	r.tb.Helper()
 	r.do(func(tx *core.Tx) error {
@@ -22,7 +22,7 @@ func (r *rig) requested(i int) (q string) {
 	return q
 }
 
-// A job that ran out of memory asks for more next time, and it alone.
+// A job that ran out of memory requests more next time, and no other job does.
 func TestAJobGrows(t *testing.T) {
 	gig := workflow.ResourceRequirements{NumCPUs: 1, Memory: "1g"}
 	r := newRig(t, rigJob{needs: gig}, rigJob{needs: gig}, rigJob{needs: gig})

@@ -12,8 +12,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// newSilent is a rig with a job that runs in an allocation, and says what is to be
-// done when its runner has been silent for five minutes.
+// newSilent is a rig with a job that runs in an allocation, and has a policy for a runner
+// that has been silent for five minutes.
 func newSilent(t *testing.T, policy workflow.TimeoutPolicy) (*rig, compute.Allocation, *hand) {
 	t.Helper()
 	r := newRig(t, independent(1)...)
@@ -25,8 +25,8 @@ func newSilent(t *testing.T, policy workflow.TimeoutPolicy) (*rig, compute.Alloc
 	return r, a, h
 }
 
-// A runner in an allocation may still run its jobs: they keep their leases until
-// Slurm has ended it.
+// A runner in an allocation may still run its jobs: they keep their leases until Slurm
+// has ended it.
 func TestHeartbeatTimeoutsInAllocations(t *testing.T) {
 	for _, tc := range []struct {
 		policy workflow.TimeoutPolicy
@@ -65,8 +65,8 @@ func TestHeartbeatTimeoutsInAllocations(t *testing.T) {
 	}
 }
 
-// Slurm wakes a runner that was stopped before it ends it: what that reports then
-// is the end of the same attempt.
+// Slurm continues a stopped runner before it ends it: what the runner then reports is the
+// end of the same attempt.
 func TestHeartbeatTimeoutIsReported(t *testing.T) {
 	canceled := &workflow.SlurmEvidence{JobState: failure.Cancelled}
 	for name, tc := range map[string]struct {
@@ -94,7 +94,7 @@ func TestHeartbeatTimeoutIsReported(t *testing.T) {
 	}
 }
 
-// What Slurm has suspended is not to speak.
+// A runner that Slurm has suspended need not call.
 func TestHeartbeatWhileSuspended(t *testing.T) {
 	r, a, h := newSilent(t, "")
 	r.observe(Observation{AllocationID: a.ID, State: compute.AllocationActive, SlurmState: "SUSPENDED"})

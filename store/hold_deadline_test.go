@@ -10,8 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// Nobody decides in time: the deadline does, once, and as long as the job may be
-// repeated.
+// Nobody decides in time: the deadline does, once, as long as the job may be repeated.
 func TestHoldDeadline(t *testing.T) {
 	for on, want := range map[workflow.Action]workflow.JobStatus{"": workflow.Failed, workflow.ActionRetry: workflow.Ready} {
 		r := newRig(t, independent(1)...)
@@ -83,8 +82,8 @@ func TestHoldDeadlineWithoutRetries(t *testing.T) {
 	}
 }
 
-// The nearest limit counts: that of the rule, of its policy, of the workflow, of
-// the site.
+// The nearest limit counts: that of the rule, of its policy, of the workflow, or of the
+// site.
 func TestNearestHoldLimit(t *testing.T) {
 	const own = `"classify_timeout": {"after": "4h"}, `
 	site := workflow.HoldLimitSource{Limit: &workflow.HoldLimit{After: "1h", OnTimeout: workflow.ActionRetry}, Of: "site x"}
@@ -117,8 +116,8 @@ func TestNearestHoldLimit(t *testing.T) {
 	}
 }
 
-// A job that is held since its recovery script failed has the limit of the rule
-// that ordered the script.
+// A job that is held because its recovery script failed has the limit of the rule that
+// ordered the script.
 func TestHoldLimitAfterARecoveryScript(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.usePolicies(`{"retry_policies": [{"name": "p", "rules": [{"id": "r", "when": {"exit_code": {"in": [75]}}, "action": "retry",

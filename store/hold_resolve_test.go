@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// said writes outcomes in short: "0 ready", "1 0: why".
+// said formats outcomes: "0 ready", "1 0: why".
 func said(outcomes []hold.VerdictOutcome) (all []string) {
 	for _, o := range outcomes {
 		if o.Error != "" {
@@ -38,8 +38,8 @@ func said(outcomes []hold.VerdictOutcome) (all []string) {
 	return all
 }
 
-// TestResolveHoldsEach: entries count in their order, a wrong one stops no other,
-// and a dry run says the same and changes nothing.
+// TestResolveHoldsEach: entries apply in their order, a wrong one does not stop the
+// others, and a dry run returns the same and changes nothing.
 func TestResolveHoldsEach(t *testing.T) {
 	r, _ := newHeldRig(t, independent(4), "a", "a", "b", "c")
 	held, err := r.Holds.List(r.ctx, r.workflow)
@@ -93,8 +93,8 @@ func TestResolveHoldsEach(t *testing.T) {
 	r.check()
 }
 
-// TestResolveHoldsBeyondTheSite: what would fit nowhere is refused with what there
-// is, unless it is forced.
+// TestResolveHoldsBeyondTheSite: requirements that would fit nowhere are rejected with
+// what there is, unless forced.
 func TestResolveHoldsBeyondTheSite(t *testing.T) {
 	needs := workflow.ResourceRequirements{NumCPUs: 1, Memory: "1g"}
 	r, h := newHeldRig(t, []rigJob{{needs: needs}, {needs: needs}})
@@ -129,7 +129,7 @@ func TestResolveHoldsBeyondTheSite(t *testing.T) {
 	r.check()
 }
 
-// Nobody knows how large the next machine is on which somebody runs the jobs.
+// It is unknown how large the next machine is that somebody runs the jobs on.
 func TestResolveHoldsWithoutARunner(t *testing.T) {
 	r, h := newHeldRig(t, []rigJob{{needs: workflow.ResourceRequirements{NumCPUs: 1, Memory: "1g"}}})
 	_, err := r.Runners.Leave(r.ctx, h.id, lease.LeaveRequest{})
@@ -142,7 +142,7 @@ func TestResolveHoldsWithoutARunner(t *testing.T) {
 	}
 }
 
-// A name that two jobs have means none of them.
+// A name that two jobs share refers to neither.
 func TestResolveHoldsOfAmbiguousName(t *testing.T) {
 	r, _ := newHeldRig(t, independent(2), "a", "b")
 	r.do(func(tx *core.Tx) error {

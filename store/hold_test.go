@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// newHeldRig is a rig whose jobs have failed with a word on stderr and are held.
+// newHeldRig is a rig whose jobs have failed with a text on stderr and are held.
 func newHeldRig(t *testing.T, jobs []rigJob, stderr ...string) (*rig, *hand) {
 	t.Helper()
 	r := newRig(t, jobs...)
@@ -30,7 +30,7 @@ func newHeldRig(t *testing.T, jobs []rigJob, stderr ...string) (*rig, *hand) {
 	return r, h
 }
 
-// failAll has the hand claim jobs and fail each.
+// failAll has a runner claim jobs and fail each.
 func (r *rig) failAll(h *hand, stderr ...string) {
 	r.tb.Helper()
 	h.turn()
@@ -61,7 +61,7 @@ func TestHeldJobs(t *testing.T) {
 	wantCode(t, err, workflow.CodeNotFound)
 }
 
-// TestResolveHolds: who cannot be resolved is named, the others are resolved.
+// TestResolveHolds: jobs that cannot be resolved are named, the others are resolved.
 func TestResolveHolds(t *testing.T) {
 	r, h := newHeldRig(t, independent(4), "a", "a", "b", "c")
 	ready := hold.Classification{Status: workflow.Ready, Author: "ann", Reason: "the disk was full"}
@@ -110,8 +110,8 @@ func TestResolveHolds(t *testing.T) {
 	r.check()
 }
 
-// TestResolveHoldsWithMore: the job asks for more, those that share its
-// requirements do not.
+// TestResolveHoldsWithMore: the job requests more, those that share its requirements do
+// not.
 func TestResolveHoldsWithMore(t *testing.T) {
 	needs := workflow.ResourceRequirements{NumCPUs: 1, Memory: "1g"}
 	r, _ := newHeldRig(t, []rigJob{{needs: needs}, {needs: needs}})

@@ -14,8 +14,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// sharer speaks like a runner that shares its host: it starts what it was granted, in
-// that order, as far as it fits, and asks for jobs ahead if the test says so.
+// sharer acts like a runner that shares its host: it starts what it was granted, in that
+// order, as far as it fits, and requests jobs ahead if the test says so.
 type sharer struct {
 	*hand
 	total   placement.FreeNode
@@ -47,7 +47,7 @@ func heldBy(grants []lease.Grant) (n placement.FreeNode) {
 	return n
 }
 
-// ask makes a turn, and starts what fits.
+// ask sends a turn, and starts what fits.
 func (s *sharer) ask(reports ...lease.Report) lease.TurnResponse {
 	s.tb.Helper()
 	used := heldBy(append(slices.Clone(s.running), s.queue...))
@@ -77,7 +77,7 @@ func (s *sharer) start() {
 	}
 }
 
-// end ends the i-th running job, starts the next one in the queue, and tells.
+// end ends the i-th running job, starts the next one in the queue, and reports.
 func (s *sharer) end(i int) lease.TurnResponse {
 	s.tb.Helper()
 	g := s.running[i]
@@ -93,13 +93,13 @@ func (s *sharer) woken() bool {
 	return is
 }
 
-// need makes n jobs of so many CPUs.
+// need returns n jobs of this many CPUs.
 func need(n int, cpus int64) []rigJob {
 	return slices.Repeat([]rigJob{{needs: workflow.ResourceRequirements{NumCPUs: cpus}}}, n)
 }
 
-// TestRunnersShareTheirHost: what two runners hold is never more than it has, and who
-// holds nothing is next.
+// TestRunnersShareTheirHost: two runners never hold more than the host has, and the one
+// that holds nothing is next.
 func TestRunnersShareTheirHost(t *testing.T) {
 	r := newRig(t, need(9, 1)...)
 	a := r.sharer("n1", "boot", 2)
@@ -145,8 +145,8 @@ func leave(s *sharer) error {
 	return err
 }
 
-// TestALargeJobGetsItsTurn: until a job has room that needs all of the host, the other
-// runner gets no more.
+// TestALargeJobGetsItsTurn: until there is room for a job that needs all of the host, the
+// other runner gets no more.
 func TestALargeJobGetsItsTurn(t *testing.T) {
 	r := newRig(t, need(9, 1)...)
 	a := r.sharer("n1", "boot", 2)
@@ -172,8 +172,8 @@ func TestALargeJobGetsItsTurn(t *testing.T) {
 	}
 }
 
-// TestNothingIsTakenAheadOfOthers: what a runner has taken ahead counts as no more than
-// it can run at a time, and it takes no more ahead while others use the host.
+// TestNothingIsTakenAheadOfOthers: jobs that a runner has taken ahead count as no more
+// than it can run at a time, and it takes no more ahead while others use the host.
 func TestNothingIsTakenAheadOfOthers(t *testing.T) {
 	r := newRig(t, need(20, 1)...)
 	a := r.sharer("n1", "boot", 2)
@@ -199,7 +199,7 @@ func TestNothingIsTakenAheadOfOthers(t *testing.T) {
 	}
 }
 
-// TestWhoDoesNotShare: as the user says, on another host, or after another boot.
+// TestWhoDoesNotShare: as configured, on another host, or after another boot.
 func TestWhoDoesNotShare(t *testing.T) {
 	for name, change := range map[string]func(*Registration){
 		"another host":    func(r *Registration) { r.Hostname = "n2" },

@@ -32,7 +32,7 @@ func (n *nouns) graph(d *workflow.Definition) *jobGraph {
 	return g
 }
 
-// force puts a job into a status as the engine would, without its own rules.
+// force sets the status of a job as the engine would, without its rules.
 func (g *jobGraph) force(i int, to workflow.JobStatus) {
 	g.t.Helper()
 	g.must(g.shared.Do("force", func(tx *core.Tx) error {
@@ -70,7 +70,7 @@ func (g *jobGraph) want(what string, want ...workflow.JobStatus) {
 	g.checkCounters()
 }
 
-// checkCounters compares what is derived with what it is derived from.
+// checkCounters compares derived values with a recount.
 func (g *jobGraph) checkCounters() {
 	g.t.Helper()
 	if n := g.count(`SELECT COUNT(*) FROM gate g WHERE workflow_id = ? AND (open, failed) !=
@@ -143,8 +143,8 @@ func TestFirstRun(t *testing.T) {
 	}
 }
 
-// TestStatusesAgree compares the sets and counters of the store with the
-// reference engine.
+// TestStatusesAgree compares the sets and counters of the store with the reference
+// engine.
 func TestStatusesAgree(t *testing.T) {
 	store := newNouns(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -303,7 +303,7 @@ func BenchmarkInitialize(b *testing.B) {
 		flat.Jobs = append(flat.Jobs, workflow.JobDefinition{Name: fmt.Sprintf("job_%06d", i), Command: fmt.Sprintf("bash work.sh %d", i)})
 	}
 	files := &workflow.Definition{Name: "files", User: "me"}
-	for i := range jobs { // each job reads what the one 1000 before it writes
+	for i := range jobs { // each job reads what the job 1000 before it writes
 		files.Files = append(files.Files, workflow.FileDefinition{Name: fmt.Sprint("f", i), Path: fmt.Sprint("f", i)})
 		j := flat.Jobs[i]
 		if j.OutputFiles = []int32{int32(i)}; i >= 1000 {

@@ -12,8 +12,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 )
 
-// ground is a workflow with something of everything that jobs refer to, and
-// the same in another workflow.
+// ground is a workflow with a row of everything that jobs refer to, and the same in
+// another workflow.
 type ground struct {
 	*nouns
 	workflow, other                int64

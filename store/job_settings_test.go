@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// someSettings has a value for every setting of a job, another one for each n.
+// someSettings returns a value for every setting of a job, different for each n.
 func someSettings(t *testing.T, n int64) (s workflow.JobSettings) {
 	t.Helper()
 	for f := range reflect.TypeFor[workflow.JobSettings]().Fields() {
@@ -33,7 +33,7 @@ func someSettings(t *testing.T, n int64) (s workflow.JobSettings) {
 	return s
 }
 
-// Every setting of a job comes back from each way in by each way out.
+// Every setting of a job can be set in each way and is returned in each way.
 func TestJobSettingsAreKept(t *testing.T) {
 	n := newNouns(t)
 	given := someSettings(t, 1)

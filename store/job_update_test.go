@@ -155,7 +155,7 @@ func TestDeleteJobMergesGates(t *testing.T) {
 	g.checkCounters()
 }
 
-// What loses its only dependency in a canceled workflow waits for the next run.
+// A job that loses its only dependency in a canceled workflow waits for the next run.
 func TestDeleteJobOfACanceledWorkflow(t *testing.T) {
 	n := newNouns(t)
 	g := n.graph(diamond())

@@ -9,8 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// A job that a client claimed and never started waits again if a dependency was
-// opened meanwhile.
+// A job that a client claimed and never started waits again if a dependency was reopened
+// in the meantime.
 func TestReturnUnstarted(t *testing.T) {
 	r := newRig(t, rigJob{}, rigJob{after: []int{0}, runIf: workflow.RunIfAlways}, rigJob{})
 	_, err := r.Jobs.Complete(r.ctx, r.completion(0, r.node("n1"), failed, 1))
@@ -29,7 +29,7 @@ func TestReturnUnstarted(t *testing.T) {
 	r.want(ready, blocked, ready)
 }
 
-// The end of a delay is found by who looks before and after it.
+// The end of a delay is found by a query before and one after it.
 func TestDelayed(t *testing.T) {
 	r := newRig(t, independent(2)...)
 	at := r.now.UnixMilli()

@@ -101,7 +101,7 @@ func TestLoginJobsNeedNoOtherRunner(t *testing.T) {
 	s.sound(check.Witness{})
 }
 
-// A job of the daemon's host that changes is still one; and the check sees when it
+// A job of the daemon's host that is changed still is one, and the checker finds when it
 // is held elsewhere.
 func TestLoginJobsStayThere(t *testing.T) {
 	s := newStaged(t, withLoginEnd(t))
@@ -123,8 +123,8 @@ func TestLoginJobsStayThere(t *testing.T) {
 	}
 }
 
-// If nobody on the daemon's host can take it, it fails: it does not keep the run
-// from its end.
+// If no runner on the daemon's host can run it, it fails: it does not prevent the end of
+// the run.
 func TestLoginJobsDoNotWaitForEver(t *testing.T) {
 	s := newStaged(t, withLoginEnd(t))
 	s.end(s.node.turn(), nil)
@@ -135,7 +135,7 @@ func TestLoginJobsDoNotWaitForEver(t *testing.T) {
 	s.sound(check.Witness{})
 }
 
-// Runners in allocations stay for what comes after an end job of the daemon's host.
+// Runners in allocations stay for what follows an end job of the daemon's host.
 func TestRunnersStayForWhatFollowsALoginJob(t *testing.T) {
 	d := withUndo()
 	end := withLoginEnd(t).Jobs[1]

@@ -20,8 +20,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/spawn"
 )
 
-// mix is a workflow that everybody changes: runners, torc clients, operators,
-// and those who edit its graph.
+// mix is a workflow that runners, torc clients, operators and editors of its graph
+// change.
 type mix struct {
 	*rig
 	t     *rapid.T
@@ -30,10 +30,9 @@ type mix struct {
 	names int
 }
 
-// TestAnyOrderOfUseCasesIsSound lets everybody do anything to a workflow in any
-// order. What cannot be is refused with an error for the user, and what is
-// derived agrees with a recount after each step; what is left keeps the
-// promises.
+// TestAnyOrderOfUseCasesIsSound does anything to a workflow in any order. The impossible
+// is rejected with an error for the user, derived values agree with a recount after each
+// step, and in the end the database keeps its guarantees.
 func TestAnyOrderOfUseCasesIsSound(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &mix{rig: newRig(t), t: rt}
@@ -63,7 +62,7 @@ func TestAnyOrderOfUseCasesIsSound(t *testing.T) {
 	})
 }
 
-// promises looks whether the database keeps them.
+// promises checks the guarantees of the database.
 func (m *mix) promises() {
 	if *inMemory || *asNetwork {
 		return // nobody else can read it
@@ -109,7 +108,7 @@ func (m *mix) start() {
 	m.node = m.rig.node("n2")
 }
 
-// said lets an operation succeed or be refused.
+// said accepts that an operation succeeds or is rejected.
 func (m *mix) said(err error) {
 	m.t.Helper()
 	var known *workflow.Error
@@ -120,7 +119,7 @@ func (m *mix) said(err error) {
 
 func (m *mix) job() int64 { return rapid.SampledFrom(m.present()).Draw(m.t, "job") }
 
-// present lists the jobs that there are, of which there is at least one.
+// present lists the existing jobs, at least one.
 func (m *mix) present() []int64 {
 	ids, err := m.Jobs.IDs(m.ctx, m.workflow)
 	m.must(err)
@@ -265,7 +264,7 @@ func (m *mix) spawn(*rapid.T) {
 	m.said(err)
 }
 
-// edit changes what a job is, or what it waits for.
+// edit changes a job, or what it waits for.
 func (m *mix) edit(t *rapid.T) {
 	id := m.job()
 	var u workflow.JobUpdate
@@ -288,7 +287,7 @@ func (m *mix) delete(*rapid.T) {
 	m.said(err)
 }
 
-// data lets a job read or write a record of user data, or changes one.
+// data has a job read or write a record of user data, or changes one.
 func (m *mix) data(t *rapid.T) {
 	m.names++
 	var err error

@@ -33,7 +33,7 @@ func (m *model) granted(w *world, t *modelTurn, a *lease.TurnResponse) error {
 	return nil
 }
 
-// check looks whether a step kept the promises.
+// check checks whether a step kept the guarantees.
 func (m *model) check(w *world, before, after *modelState) error {
 	if after.twice {
 		return fmt.Errorf("a report is recorded, and late as well")
@@ -57,16 +57,16 @@ func (m *model) check(w *world, before, after *modelState) error {
 	return theEnd(after)
 }
 
-// superseded reports whether a changed record is that of a loss, of which the runner has
-// said after all how it ended, before anybody claimed the job again.
+// superseded reports whether a changed record is that of a loss whose runner has reported
+// the end after all, before the job was claimed again.
 func superseded(before *modelState, i int, now modelAttempt) bool {
 	was := before.attempts[i]
 	return i == len(before.attempts)-1 && before.status == workflow.Ready && before.fence == was.fence &&
 		was.cause == workflow.CauseLost && was.action == workflow.ActionRetry && now.attempt == was.attempt && now.fence == was.fence && now.cause != workflow.CauseLost
 }
 
-// records: there is one record per attempt, in order, and none changes, save that of a
-// loss.
+// records checks that there is one record per attempt, in order, and that none changes,
+// except that of a loss.
 func records(before, after *modelState) error {
 	for i, a := range after.attempts {
 		if a.attempt != int64(i+1) {
@@ -82,14 +82,14 @@ func records(before, after *modelState) error {
 	return nil
 }
 
-// leases: a fence never falls and is another one for each grant, and nobody else
-// has a lease that is valid.
+// leases checks that a fence never decreases and is different for each grant, and that
+// only one runner has a valid lease.
 func (m *model) leases(w *world, before, after *modelState) error {
 	if after.fence < before.fence {
 		return fmt.Errorf("the fence fell from %d to %d", before.fence, after.fence)
 	}
 	if before.holder != 0 && after.holder != 0 && before.holder != after.holder &&
-		len(before.attempts) == len(after.attempts) && before.recovering == after.recovering { // it did not come free in between
+		len(before.attempts) == len(after.attempts) && before.recovering == after.recovering { // it was not released in between
 		return fmt.Errorf("runner %d took the job from runner %d", after.holder, before.holder)
 	}
 	if after.holder != 0 && before.holder == 0 && after.fence == before.fence {
@@ -109,8 +109,8 @@ func (m *model) leases(w *world, before, after *modelState) error {
 	return nil
 }
 
-// processes: only what was started is an attempt, and none is lost that goes on
-// where the daemon has not given its runner up.
+// processes checks that only started jobs are attempts, and that none is lost that
+// continues where the daemon has not expired its runner.
 func (m *model) processes(w *world, before, after *modelState) error {
 	if len(after.attempts) == len(before.attempts) {
 		return nil
@@ -130,8 +130,8 @@ func (m *model) processes(w *world, before, after *modelState) error {
 	return nil
 }
 
-// budgets: each rule has granted so many retries at most, and all of them
-// together; what was taken from the job uses none.
+// budgets checks the limits of each rule and of all rules together; preemptions use no
+// budget.
 func (m *model) budgets(s *modelState) error {
 	var counted int64
 	byRule := map[string]int64{}
@@ -159,7 +159,7 @@ func (m *model) budgets(s *modelState) error {
 	return nil
 }
 
-// promise notes when the next attempt may start.
+// promise records when the next attempt may start.
 func (m *model) promise(w *world, before, after *modelState) {
 	if n := len(after.attempts); n > len(before.attempts) || n > 0 && after.attempts[n-1] != before.attempts[n-1] {
 		w.earliestMS = m.nowMS + m.rules[after.attempts[n-1].rule].delayMS
@@ -169,7 +169,8 @@ func (m *model) promise(w *world, before, after *modelState) {
 	}
 }
 
-// theEnd: it is said once, when nothing is left to do, and not before.
+// theEnd checks that the end is announced once, when nothing is left to do, and not
+// before.
 func theEnd(s *modelState) error {
 	switch {
 	case s.verdicts != s.generation+1 && s.ended:

@@ -11,19 +11,19 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// modelState is what the database says.
+// modelState is the state in the database.
 type modelState struct {
 	status      workflow.JobStatus
 	attempt     int64
 	fence       int64
 	notBeforeMS int64
-	holder      int64 // runner that has the job; 0 if nobody
+	holder      int64 // runner that has the job; 0 if none
 	recovering  bool
 	canceled    bool
 	ended       bool
-	twice       bool // a report is recorded, and late as well
+	twice       bool // a report is recorded, and also as late
 	ruleCounts  string
-	rest        string // what else tells states apart
+	rest        string // what else distinguishes states
 	attempts    []modelAttempt
 	verdicts    int64
 	generation  int64
@@ -40,7 +40,7 @@ type modelAttempt struct {
 	counted        bool
 }
 
-// state reads the database. What is collected in the transaction has been flushed.
+// state reads the database. What the transaction has collected has been flushed.
 func (m *model) state() (*modelState, error) {
 	s := &modelState{active: map[int64]bool{}, newest: map[int64]int64{}}
 	err := m.tx.Row(`SELECT j.status, j.attempt_id, j.fence, j.not_before_ms, COALESCE(iif(j.status IN (3, 4), j.compute_node_id, 0), 0), j.phase,
@@ -79,9 +79,9 @@ func (m *model) state() (*modelState, error) {
 	return s, rows.Err()
 }
 
-// key tells states apart whose futures may differ. Fences, times and runners
-// count relative to each other, and the two machines are alike: how often
-// something was done does not matter, nor by which of them.
+// key distinguishes states whose futures may differ. Fences, times and runners count
+// relative to each other, and the two machines are alike: how often something was done
+// does not matter, nor by which of them.
 func (m *model) key(w *world, s *modelState) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %d %d %v%v%v %s%s|", s.status, s.attempt, max(0, s.notBeforeMS-m.nowMS), s.canceled, s.ended, s.recovering, s.ruleCounts, s.rest)
@@ -152,7 +152,7 @@ func evidenceName(e *workflow.Evidence) string {
 	return string(e.KilledBy)
 }
 
-// free is how many uncounted retries a rule has granted.
+// free returns how many uncounted retries a rule has granted.
 func (s *modelState) free(rule string) int64 {
 	var counts map[string]workflow.RuleCount
 	if s.ruleCounts != "" {

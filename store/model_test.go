@@ -15,22 +15,22 @@ import (
 
 var modelFaults = flag.Int("model-faults", 1, "how many faults the model checker has on each path, besides a cancel")
 
-// modelStart is when the model begins, in ms.
+// modelStart is the time at which the model starts, in ms.
 const modelStart = 1_795_255_200_000
 
-// modelCase is what a job of the model may do, and what its workflow says of it.
+// modelCase is what a job of the model may do, and the policy of its workflow.
 type modelCase struct {
 	policies  string               // rules, JSON
 	ends      []string             // of processes, see processEnds
 	cancels   int                  // besides
-	retries   int                  // that people may ask for
+	retries   int                  // that people may request
 	rules     map[string]modelRule // the same rules in the terms of the checker
-	mayRetry  int64                // counted retries in all, global_max_retries
+	mayRetry  int64                // counted retries in total, global_max_retries
 	afterFail int64                // ms that a retry waits at least after a script that failed with 9
 }
 
-// modelRule says how long a retry waits at least, how many there are, and whether
-// they count: the checker does not ask the code that it checks.
+// modelRule says how long a retry waits at least, how many there are, and whether they
+// count: the checker does not ask the code that it checks.
 type modelRule struct {
 	delayMS, limit int64
 	counted        bool
@@ -38,7 +38,7 @@ type modelRule struct {
 
 const lostRule = `{"id": "lost", "when": {"cause": ["lost"]}, "action": "retry", "limit": 1, "backoff": {"kind": "fixed", "initial": "5s"}}`
 
-// modelCases have budgets small enough that they are used up.
+// modelCases have budgets small enough to be used up.
 var modelCases = map[string]modelCase{
 	"retries": {
 		policies: `[{"id": "busy", "when": {"exit_code": {"in": [75]}}, "action": "retry", "limit": 1, "backoff": {"kind": "fixed", "initial": "10s"}}, ` + lostRule + `]`,
@@ -68,14 +68,14 @@ var modelCases = map[string]modelCase{
 	},
 }
 
-// model searches the states that one job can get into between two runners and
-// the daemon. The daemon is the store itself: all of it happens within one
-// transaction, and a step back is a savepoint that is rolled back.
+// model searches the states that one job can reach between two runners and the daemon.
+// The daemon is the store itself: all of it happens within one transaction, and a step
+// back is a savepoint that is rolled back.
 type model struct {
 	modelCase
 	rig      *rig
 	tx       *core.Tx
-	before   *modelState // of the step under way
+	before   *modelState // of the current step
 	workflow int64
 	job      int64
 	nowMS    int64
@@ -89,9 +89,9 @@ type model struct {
 
 type stateKey [16]byte
 
-// modelNode is a state as the search for the end looks at it.
+// modelNode is a state for the search for the end.
 type modelNode struct {
-	from []int32 // states from which a step that is no fault leads here
+	from []int32 // states from which a step that is not a fault leads here
 	end  bool
 	path []string // how it was first reached
 }
@@ -99,11 +99,10 @@ type modelNode struct {
 // errBack undoes a step.
 var errBack = errors.New("step back")
 
-// TestModel visits every state that a job can get into: with several attempts,
-// runners that die, fall silent and come back, answers that are lost, turns that
-// arrive twice, retries, delays, recovery scripts, holds and a cancel. Whatever
-// happens, the promises hold, and from everywhere the end can be reached without
-// another fault.
+// TestModel visits every state that a job can reach: with several attempts, runners that
+// die, fall silent and return, lost answers, duplicate turns, retries, delays, recovery
+// scripts, holds and a cancel. In all of them the guarantees hold, and from each the end
+// can be reached without another fault.
 func TestModel(t *testing.T) {
 	for name, c := range modelCases {
 		t.Run(name, func(t *testing.T) {
@@ -117,8 +116,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// search visits all states, in a transaction that leaves nothing behind but two
-// runners.
+// search visits all states, in a transaction that leaves nothing behind but two runners.
 func (m *model) search(tx *core.Tx) error {
 	m.tx, tx.NowMS = tx, m.nowMS
 	w := world{faults: *modelFaults, retries: m.retries, cancels: m.cancels}
@@ -134,8 +132,8 @@ func (m *model) search(tx *core.Tx) error {
 	return err
 }
 
-// visit looks at a state and, if it is new, at all that can follow. It returns
-// the number of the state.
+// visit visits a state and, if it is new, all that can follow. It returns the number of
+// the state.
 func (m *model) visit(w *world, s *modelState) (int32, error) {
 	sum := sha256.Sum256([]byte(m.key(w, s)))
 	key := stateKey(sum[:16])
@@ -157,7 +155,7 @@ func (m *model) visit(w *world, s *modelState) (int32, error) {
 	return n, nil
 }
 
-// try takes a step, visits the state that it leads to, and takes it back.
+// try takes a step, visits the resulting state, and goes back.
 func (m *model) try(next step, before *world, s *modelState) (to int32, err error) {
 	m.edges++
 	w, lives, nowMS := before.clone(), m.lives, m.nowMS
@@ -197,7 +195,7 @@ func (m *model) try(next step, before *world, s *modelState) (to int32, err erro
 	return to, back
 }
 
-// told adds how it came to an error.
+// told adds the path to an error.
 func (m *model) told(err error) error {
 	text := ""
 	for _, step := range m.path {
@@ -206,7 +204,7 @@ func (m *model) told(err error) error {
 	return fmt.Errorf("%w, after:%s", err, text)
 }
 
-// idle reports whether no runner has anything to do or to say.
+// idle reports whether no runner has anything to do or to report.
 func (w *world) idle() bool {
 	for i := range w.machines {
 		if n := &w.machines[i]; len(n.held)+len(n.said.Reports)+len(n.said.Recovered)+len(n.ghosts) > 0 || n.open != nil {
@@ -222,8 +220,8 @@ func (m *model) classify(to workflow.JobStatus) error {
 	return err
 }
 
-// reachable looks, backwards from the ends, whether there is a state from which
-// none can be reached without a fault.
+// reachable checks, backwards from the ends, that one of them can be reached from every
+// state without a fault.
 func (m *model) reachable(t *testing.T) {
 	t.Helper()
 	reached := make([]bool, len(m.nodes))

@@ -12,24 +12,24 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// machine is a place where one runner lives after the other, with what only they
-// know: a crash takes it away.
+// machine is a place where one runner runs after the other, with their memory, which a
+// crash erases.
 type machine struct {
-	runner int64             // of the present life; 0 while there is none
-	turns  int64             // said in this life
+	runner int64             // of the current runner; 0 while there is none
+	turns  int64             // sent by this runner
 	held   []work            // at most one, as it has one slot
 	said   lease.TurnRequest // reports that no answer has confirmed
-	open   *modelTurn        // its answer was lost: it is said again
-	stray  *modelTurn        // a copy of a turn that is still under way
+	open   *modelTurn        // its answer was lost: it is sent again
+	stray  *modelTurn        // a copy of a turn that is still in transit
 	spool  []lease.Report
-	ghosts []int64 // lives that are over, and the daemon does not know it
+	ghosts []int64 // runners that are gone without the daemon knowing it
 }
 
 // work is a lease as the runner sees it.
 type work struct {
 	ref     lease.LeaseRef
 	started bool
-	script  bool // its recovery script is to be run
+	script  bool // its recovery script must run
 }
 
 // world is everything outside of the database.
@@ -39,7 +39,7 @@ type world struct {
 	retries    int     // that people may still ask for
 	cancels    int     // that may still happen
 	begun      []int64 // fences under which a process was started
-	earliestMS int64   // when the next attempt may start, by the words of the policy
+	earliestMS int64   // when the next attempt may start, according to the policy
 }
 
 func (w *world) clone() world {
@@ -65,7 +65,7 @@ type stepKind int
 // The kinds of steps.
 const (
 	usual stepKind = iota
-	local          // on a machine: the daemon hears nothing of it
+	local          // on a machine, without the daemon
 	mishap
 	localMishap
 )
@@ -133,7 +133,7 @@ func (m *model) machineSteps(w *world, s *modelState, i int, add func(kind stepK
 			if err != nil {
 				return err
 			}
-			return m.granted(w, t, answer) // whom nobody hears
+			return m.granted(w, t, answer) // nobody receives the answer
 		})
 	}
 	if n.runner == 0 {
@@ -198,13 +198,13 @@ func (m *model) endSteps(n *machine, i, k int, add func(kind stepKind, name stri
 	}
 }
 
-// report is what is said of a process. Its times tell processes apart.
+// report returns a report about a process. Its times distinguish processes.
 func (l *work) report(e workflow.Evidence) lease.Report {
 	at := modelStart + l.ref.Fence
 	return lease.Report{LeaseRef: l.ref, StartedMS: at, EndedMS: at + 1, Evidence: e}
 }
 
-// begin registers a runner, which finds the spool of those before it.
+// begin registers a runner, which finds the spool of its predecessors.
 func (m *model) begin(n *machine, i int) (err error) {
 	m.lives++
 	n.runner, err = fleet.RegisterRunner(m.tx, &Registration{WorkflowID: m.workflow, RegisterRequest: lease.RegisterRequest{
@@ -215,7 +215,7 @@ func (m *model) begin(n *machine, i int) (err error) {
 	return err
 }
 
-// modelTurn is a turn with who makes it.
+// modelTurn is a turn and the runner that sends it.
 type modelTurn struct {
 	runner int64
 	lease.TurnRequest
@@ -231,7 +231,7 @@ func (m *model) say(t *modelTurn) (*lease.TurnResponse, error) {
 	return &c.Answer, nil
 }
 
-// turn has a runner say what it has to say, or say again what was not answered.
+// turn has a runner send what it has to report, or repeat what was not answered.
 func (m *model) turn(w *world, i int, answered, copied bool) error {
 	n := &w.machines[i]
 	t := n.open
@@ -266,7 +266,7 @@ func (m *model) turn(w *world, i int, answered, copied bool) error {
 	return nil
 }
 
-// hear takes in an answer.
+// hear processes an answer.
 func (n *machine) hear(t *modelTurn, a *lease.TurnResponse) {
 	n.said.Reports = n.said.Reports[len(t.Reports):]
 	n.said.Recovered = n.said.Recovered[len(t.Recovered):]
@@ -281,7 +281,7 @@ func (n *machine) hear(t *modelTurn, a *lease.TurnResponse) {
 			n.held = append(n.held, work{ref: g.LeaseRef, script: g.Recovery != nil})
 		}
 	}
-	if a.Canceled { // it ends what it has, and says so
+	if a.Canceled { // it ends what it has, and reports it
 		for _, l := range n.held {
 			if l.started && !l.script {
 				n.said.Reports = append(n.said.Reports, l.report(workflow.Evidence{KilledBy: workflow.KilledByCancel, Signal: 15}))
@@ -289,7 +289,7 @@ func (n *machine) hear(t *modelTurn, a *lease.TurnResponse) {
 		}
 		n.held = nil
 	}
-	if a.Has(lease.OrderStop) { // it goes; what it has not said is in its spool
+	if a.Has(lease.OrderStop) { // it leaves; unsent reports are in its spool
 		*n = machine{spool: append(n.spool, n.said.Reports...), ghosts: n.ghosts, stray: n.stray}
 	}
 }

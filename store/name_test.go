@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// Names of hosts and categories come from runners, and have no control characters
+// Names of hosts and categories come from runners, and cannot contain control characters
 // either.
 func TestNamesOfRunners(t *testing.T) {
 	r := newRig(t, rigJob{})

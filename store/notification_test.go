@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// take takes a message that must be there, or must not.
+// take takes a message that must exist, or must not.
 func (r *rig) take(wanted bool) *Outgoing {
 	r.tb.Helper()
 	m, _, err := r.Alerts.TakeMessage(r.ctx, 10*time.Minute)
@@ -20,7 +20,7 @@ func (r *rig) take(wanted bool) *Outgoing {
 	return m
 }
 
-// The first alert goes at once, those that follow in one message.
+// The first alert is sent at once, the following ones in one message.
 func TestMessagesAreGathered(t *testing.T) {
 	r := newRig(t)
 	r.setPolicy(workflow.RunPolicy{Notify: &workflow.NotifyPolicy{Mail: "ann"}})
@@ -42,14 +42,14 @@ func TestMessagesAreGathered(t *testing.T) {
 	if digest.AlertCount != 30 || len(digest.Alerts) != workflow.MessageAlerts || !strings.Contains(digest.Text, "And 10 more alerts") {
 		t.Errorf("digest of %d alerts, %d of them written", digest.AlertCount, len(digest.Alerts))
 	}
-	r.take(false) // it is under way
+	r.take(false) // it is being sent
 	r.must(r.Alerts.MessageSent(r.ctx, digest.Batch))
 	r.now = r.now.Add(24 * time.Hour)
 	r.take(false)
 	r.sound(check.Witness{})
 }
 
-// A message is tried again under the same id, ever later, and given up at last.
+// A message is retried under the same id, with growing delays, and finally fails.
 func TestMessagesAreRepeated(t *testing.T) {
 	r := newRig(t)
 	r.setPolicy(workflow.RunPolicy{Notify: &workflow.NotifyPolicy{Webhook: "https://example.org/x"}})
@@ -63,7 +63,7 @@ func TestMessagesAreRepeated(t *testing.T) {
 		if m.ID != id || m.Try != int64(try+1) {
 			t.Errorf("try %d is %d of %s, the first one was of %s", try+1, m.Try, m.ID, id)
 		}
-		if try != 3 { // then the daemon died
+		if try != 3 { // as if the daemon died
 			r.must(r.Alerts.MessageFailed(r.ctx, m.Batch, "refused"))
 		}
 		r.take(false)

@@ -20,8 +20,8 @@ type tester interface {
 	Fatal(args ...any)
 }
 
-// nouns is a store with two workflows, for tests of everything around the
-// engine. Its rows are written directly.
+// nouns is a store with two workflows, for tests of everything around the engine. Its
+// rows are written directly.
 type nouns struct {
 	*Store
 	t        tester
@@ -50,7 +50,7 @@ func newNouns(t testing.TB) *nouns {
 	return n
 }
 
-// in is the same store in another test.
+// in returns the same store in another test.
 func (n *nouns) in(t tester) *nouns {
 	same := *n
 	same.t = t

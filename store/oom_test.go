@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
-// doubts are the events on kills of which it is in doubt whose they are.
+// doubts returns the events about kills whose victim is in doubt.
 func (r *rig) doubts() (all []event.OOMDoubtfulPayload) {
 	r.tb.Helper()
 	events, err := r.Events.After(r.ctx, r.workflow, 0, 1000)
@@ -30,7 +30,7 @@ func (r *rig) doubts() (all []event.OOMDoubtfulPayload) {
 }
 
 // Two jobs exit with 0, and one of them has lost a process to the kernel. Their policies
-// say which of them fail; whatever they say, an event names both.
+// say which of them fail; in any case an event names both.
 func TestOOMInDoubt(t *testing.T) {
 	for _, tc := range []struct {
 		policy string
@@ -50,7 +50,7 @@ func TestOOMInDoubt(t *testing.T) {
 			h.turn()
 			first, second := exited(h.held[0].LeaseRef, 0), exited(h.held[1].LeaseRef, 0)
 			first.Evidence.OOMKills, second.Evidence.OOMKills = 1, 1
-			// Only the daemon knows what the policies say.
+			// Only the daemon knows the policies.
 			first.Evidence.OOMShare = &workflow.OOMShare{Doubtful: 1, Likely: true, Others: []string{"second"}, OtherCount: 1, Policy: "nonsense"}
 			second.Evidence.OOMShare = &workflow.OOMShare{Doubtful: 1, Others: []string{"first"}, OtherCount: 1}
 			h.free.Slots = 0
@@ -80,12 +80,12 @@ func TestOOMInDoubt(t *testing.T) {
 }
 
 // Slurm calls an allocation OUT_OF_MEMORY. If no job of it is known to have lost a
-// process an event names them all.
+// process, an event names them all.
 func TestOutOfMemoryOfNobody(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		cause compute.AllocationCause
-		kills int64 // that the runner has seen
+		kills int64 // that the runner has counted
 		want  int
 	}{
 		{"nobody knows", compute.AllocationOOM, 0, 1},
@@ -119,7 +119,7 @@ func TestOutOfMemoryOfNobody(t *testing.T) {
 	}
 }
 
-// name is that of a job.
+// name returns the name of a job.
 func (r *rig) name(i int) string {
 	r.tb.Helper()
 	j, err := r.Jobs.Get(r.ctx, r.ids[i])

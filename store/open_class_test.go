@@ -10,8 +10,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// TestOpenClasses: of wanted classes the open jobs are counted, with the name of the
-// first; what is claimed, has ended or is held is not open.
+// TestOpenClasses: the open jobs of wanted classes are counted, with the name of the
+// first; claimed, ended and held ones are not open.
 func TestOpenClasses(t *testing.T) {
 	n := newNouns(t)
 	d := &workflow.Definition{Name: "w", User: "me", Requirements: []workflow.ResourceRequirements{

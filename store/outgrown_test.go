@@ -12,7 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// fakePlaces are places of which a test says what they are.
+// fakePlaces are places that a test defines.
 type fakePlaces struct {
 	unplaced  func(c placement.Class) string
 	elsewhere func(node string) bool
@@ -35,7 +35,7 @@ func greedy(t *testing.T) *rig {
 	return r
 }
 
-// outOfMemory has the job of a runner end so.
+// outOfMemory has the job of a runner run out of memory.
 func (h *hand) outOfMemory() {
 	h.tb.Helper()
 	if len(h.held) != 1 {
@@ -61,8 +61,8 @@ func (r *rig) wantEnd(status workflow.JobStatus, reason string) {
 	r.sound(check.Witness{})
 }
 
-// A job that outgrows the machine that somebody runs it on fails, as soon as it
-// asks for more than that has.
+// A job that outgrows the machine that somebody runs it on fails as soon as it requests
+// more than the machine has.
 func TestOutgrowsTheMachine(t *testing.T) {
 	r := greedy(t)
 	const memory = 3 << 30
@@ -79,10 +79,10 @@ func TestOutgrowsTheMachine(t *testing.T) {
 	r.wantEnd(workflow.Failed, "no retry, as what it would ask for (memory 2g -> 4g) fits nowhere: runner 1 (here): never: memory: needs 4.00 GiB, largest node has 3.00 GiB")
 }
 
-// A job in an allocation may grow as long as a larger one could be asked for.
+// A job in an allocation may grow as long as a larger one could be requested.
 func TestOutgrowsTheSite(t *testing.T) {
 	for name, tc := range map[string]struct {
-		most   int64 // what an allocation may have; 0: nobody knows
+		most   int64 // what an allocation may have; 0: unknown
 		status workflow.JobStatus
 		reason string
 	}{
@@ -104,7 +104,7 @@ func TestOutgrowsTheSite(t *testing.T) {
 			h := r.join("aa", 17, 0)
 			h.turn()
 			h.free.Slots = 0
-			r.do(func(tx *core.Tx) error { // it is not larger than what the job asked for
+			r.do(func(tx *core.Tx) error { // it is not larger than what the job requested
 				return tx.ExecOne(`UPDATE compute_node SET max_parallel_jobs = NULL, memory_gb = 1 WHERE id = ?`, h.id)
 			})
 			h.outOfMemory()

@@ -29,12 +29,12 @@ func (r *rig) statements() (all []string) {
 	return all
 }
 
-// plan is how SQLite carries out a statement.
+// plan returns how SQLite carries out a statement.
 func (r *rig) plan(query string) (steps []string) {
 	r.tb.Helper()
 	r.do(func(tx *core.Tx) error {
 		steps = nil
-		for n := range 64 { // the number of its parameters is not known
+		for n := range 64 { // the number of its parameters is unknown
 			rows, err := tx.Query("EXPLAIN QUERY PLAN "+query, make([]any, n)...)
 			if err != nil && strings.HasPrefix(err.Error(), "sql: expected") {
 				continue
@@ -53,8 +53,8 @@ func (r *rig) plan(query string) (steps []string) {
 	return steps
 }
 
-// What turns do takes no longer in a large workflow: no statement of theirs reads
-// all of it, whatever happens to the jobs. The end of the run may.
+// Turns take no longer in a large workflow: none of their statements reads all of it,
+// whatever happens to the jobs. The end of the run may.
 func TestTurnsReadNoWholeTable(t *testing.T) {
 	most, deadline := int64(1000), &workflow.Deadline{After: "1h", Policy: workflow.DeadlineStopNew}
 	d := withChild(true)
@@ -121,8 +121,8 @@ func TestTurnsReadNoWholeTable(t *testing.T) {
 	}
 }
 
-// What the daemon asks every few seconds reads what is due, however many jobs there
-// are.
+// The queries that the daemon makes every few seconds read what is due, however many jobs
+// there are.
 func TestTheClockReadsNoWholeTable(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	queries := []string{dueHolds, view.WatchedPolicies}

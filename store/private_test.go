@@ -8,8 +8,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
-// TestFilesAreForTheirOwner: environments of jobs are in the database, so nobody else
-// can read it, nor a copy.
+// TestFilesAreForTheirOwner: environments of jobs are in the database, so nobody else can
+// read it, nor a copy.
 func TestFilesAreForTheirOwner(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "torc.db")

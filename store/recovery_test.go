@@ -15,8 +15,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// scripted is a workflow with a job that is repaired and retried twice, and
-// rules about its script.
+// scripted is a workflow with a job that is repaired and retried twice, and rules about
+// its script.
 func scripted(t *testing.T) (*rig, *hand) {
 	r := newRig(t, independent(1)...)
 	r.usePolicies(`{"retry_policies": [{"name": "p", "rules": [
@@ -40,8 +40,8 @@ func (h *hand) failsToRecover(e workflow.Evidence) {
 	h.free = free
 }
 
-// A rule lets a retry be made though the script failed: later, elsewhere, without
-// being counted again, and so often. That is recorded, and why says it.
+// A rule grants a retry although the script failed: later, elsewhere, uncounted, and
+// limited in number. That is recorded, and explained.
 func TestRulesAboutRecoveryScripts(t *testing.T) {
 	r, h := scripted(t)
 	slow := workflow.Evidence{KilledBy: workflow.KilledByTimeout, Signal: 15}
@@ -82,8 +82,8 @@ func TestAFailedRecoveryScriptIsHeld(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// Without a rule, on_recovery_error decides; a runner that dies during the script
-// is a failure of the script.
+// Without a rule, on_recovery_error decides; a runner that dies during the script is a
+// failure of the script.
 func TestRecoveryScriptsWithoutARule(t *testing.T) {
 	r, h := scripted(t)
 	h.failsToRecover(workflow.Evidence{ExitCode: new(int64(3))})
@@ -97,8 +97,8 @@ func TestRecoveryScriptsWithoutARule(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// A run that is begun anew by force while a script runs is not the one in which
-// the script's attempt was.
+// A run that was started by force while a script runs is not the run of the script's
+// attempt.
 func TestRecoveryScriptOfARunThatIsOver(t *testing.T) {
 	r, h := scripted(t)
 	h.turn()
@@ -114,7 +114,7 @@ func TestRecoveryScriptOfARunThatIsOver(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// What is recorded of a failed script has to follow from its evidence.
+// The record of a failed script has to follow from its evidence.
 func TestFailedRecoveriesAreReplayed(t *testing.T) {
 	for spoil, want := range map[string]string{
 		`UPDATE failed_recovery SET action = 'retry'`:      "P16",

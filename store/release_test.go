@@ -39,8 +39,8 @@ func TestFailureSkipsALongChain(t *testing.T) {
 	}
 }
 
-// A chain is skipped by one statement, up to a job that runs regardless and to
-// one that waits for another job as well.
+// A chain is skipped by one statement, up to a job that runs regardless and to one that
+// waits for another job as well.
 func TestChainIsSkippedAtOnce(t *testing.T) {
 	r := newRig(t, rigJob{}, rigJob{after: []int{0}}, rigJob{after: []int{1}}, rigJob{after: []int{2}, runIf: workflow.RunIfAlways}, rigJob{},
 		rigJob{after: []int{2, 4}})
@@ -213,8 +213,8 @@ func TestWideCascade(t *testing.T) {
 	r.check()
 }
 
-// Jobs that run only after a failure are not needed without one: a chain of
-// them is one statement and one event, and what is behind goes on.
+// Jobs that run only after a failure are not needed without one: a chain of them is one
+// statement and one event, and the jobs behind it continue.
 func TestJobsThatAreNotNeeded(t *testing.T) {
 	const always, failure = workflow.RunIfAlways, workflow.RunIfFailure
 	r := newRig(t, rigJob{}, rigJob{after: []int{0}, runIf: failure}, rigJob{after: []int{1}, runIf: failure}, rigJob{after: []int{2}},

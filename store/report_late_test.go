@@ -25,8 +25,8 @@ func completedInGrace(ref lease.LeaseRef) lease.Report {
 	return rep
 }
 
-// A runner that ends its jobs because the workflow was canceled adds to their
-// attempts how they ended. Nothing else follows, and nothing looks like a fault.
+// A runner that ends its jobs because the workflow was canceled adds to their attempts
+// how they ended. Nothing else follows, and nothing looks like an error.
 func TestReportsAfterCancel(t *testing.T) {
 	r := newRig(t, independent(2)...)
 	h := r.hand("n1", 2)
@@ -46,7 +46,7 @@ func TestReportsAfterCancel(t *testing.T) {
 		if got := answer.Results[0]; got.Outcome != want || got.Status != canceled || got.ReturnCode != 143 || got.Cause != workflow.CauseCanceledUser {
 			t.Errorf("the canceled attempt: %+v, want it %s", got, want)
 		}
-		// The daemon had not heard of its start: there is no attempt.
+		// The daemon did not know of its start: there is no attempt.
 		if got := answer.Results[1]; got.Outcome != lease.Late {
 			t.Errorf("the claimed job: %+v", got)
 		}
@@ -68,8 +68,8 @@ func TestReportsAfterCancel(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// What a runner of an earlier run says is kept and changes nothing, and it is
-// told to end what it holds.
+// The reports of a runner of an earlier run are stored and change nothing, and it is told
+// to end what it holds.
 func TestTurnOfAnEarlierRun(t *testing.T) {
 	r := newRig(t, independent(3)...)
 	h := r.hand("n1", 3)
@@ -118,8 +118,7 @@ func TestTurnOfAnEarlierRun(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// A report whose answer was lost is not late when a runner of the next run
-// delivers it.
+// A report whose answer was lost is not late when a runner of the next run delivers it.
 func TestReportIsDeliveredInTheNextRun(t *testing.T) {
 	r := newRig(t, independent(2)...)
 	h := r.hand("n1", 2)
@@ -141,8 +140,8 @@ func TestReportIsDeliveredInTheNextRun(t *testing.T) {
 	}})
 }
 
-// Whoever says that an attempt is over that was taken for lost ends what its retry
-// waits only for that.
+// A report that an attempt that was considered lost is over ends the delay of a retry
+// that waits only for that.
 func TestLateReportEndsTheWaitForItsAttempt(t *testing.T) {
 	for name, test := range map[string]struct {
 		backoff string
@@ -162,7 +161,7 @@ func TestLateReportEndsTheWaitForItsAttempt(t *testing.T) {
 			h := r.hand("n1", 1)
 			h.turn()
 			h.held[0].StartedMS = r.now.UnixMilli()
-			late := endedByUs(h.held[0].LeaseRef, workflow.KilledByFence) // told when it came back
+			late := endedByUs(h.held[0].LeaseRef, workflow.KilledByFence) // ordered when it returned
 			h.free.Slots = 0
 			h.turn()
 			r.now = r.now.Add(5 * time.Minute)

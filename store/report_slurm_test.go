@@ -9,8 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// TestOwnCancelIsKnown has two runners report that Slurm canceled their
-// allocations; one of these was canceled by us.
+// TestOwnCancelIsKnown has two runners report that Slurm canceled their allocations; we
+// canceled one of them.
 func TestOwnCancelIsKnown(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -47,8 +47,8 @@ func TestOwnCancelIsKnown(t *testing.T) {
 	}
 }
 
-// TestTakenIsKnown has a runner report an attempt that it ended, or that somebody
-// did, while Slurm was taking its allocation; the runner does not know.
+// TestTakenIsKnown has a runner report an attempt that ended while Slurm was preempting
+// its allocation, which the runner does not know.
 func TestTakenIsKnown(t *testing.T) {
 	drained, code := workflow.Evidence{Signal: 15, KilledBy: workflow.KilledByDrain}, int64(3)
 	nodeFail := &workflow.SlurmEvidence{JobState: "NODE_FAIL"}
@@ -84,8 +84,8 @@ func TestTakenIsKnown(t *testing.T) {
 	}
 }
 
-// TestRunnerKnowsWhy: what a runner says of why Slurm takes its allocation is
-// kept, until Slurm says that it does not.
+// TestRunnerKnowsWhy: what a runner reports about a preemption of its allocation is kept,
+// until Slurm says that there is none.
 func TestRunnerKnowsWhy(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.intend("aa")
@@ -120,8 +120,8 @@ func TestRunnerKnowsWhy(t *testing.T) {
 	r.check()
 }
 
-// TestAccountSteps fills in what reports did not say, of the runner's own
-// attempts alone.
+// TestAccountSteps fills in what reports did not contain, only for the runner's own
+// attempts.
 func TestAccountSteps(t *testing.T) {
 	r := newRig(t, independent(2)...)
 	h, other := r.hand("n1", 1), r.hand("n2", 1)
@@ -132,7 +132,7 @@ func TestAccountSteps(t *testing.T) {
 		runner.turn(lease.Report{LeaseRef: runner.held[0].LeaseRef, StartedMS: start, EndedMS: start + 2000, Evidence: workflow.Evidence{ExitCode: &code}})
 	}
 	rss, cpu := int64(5<<20), 1.0
-	for range 2 { // it may be said again
+	for range 2 { // it may be repeated
 		r.must(r.SlurmStats.AccountSteps(r.ctx, h.id, []compute.SlurmStats{
 			{JobID: r.ids[0], RunID: 1, AttemptID: 1, MaxRSSBytes: &rss, AveCPUSeconds: &cpu},
 			{JobID: r.ids[1], RunID: 1, AttemptID: 1, MaxRSSBytes: &rss},
@@ -152,8 +152,8 @@ func TestAccountSteps(t *testing.T) {
 	r.check()
 }
 
-// TestNothingFitsInTheTimeLeft has a runner not wait for jobs, of a minute, that have no time
-// left, wherever they are.
+// TestNothingFitsInTheTimeLeft: a runner does not wait for jobs, of a minute, for which
+// no time is left, wherever they are.
 func TestNothingFitsInTheTimeLeft(t *testing.T) {
 	long := rigJob{needs: workflow.ResourceRequirements{NumCPUs: 1}}
 	behind := long

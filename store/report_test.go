@@ -7,8 +7,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// What was never started is no attempt, whatever a runner says; its other
-// reports are recorded all the same.
+// A job that was never started has no attempt, whatever a runner reports; its other
+// reports are recorded nevertheless.
 func TestReportOfWhatWasNeverStarted(t *testing.T) {
 	r := newRig(t, independent(2)...)
 	h := r.hand("n1", 2)

@@ -24,7 +24,7 @@ func (n *nouns) begun(statuses ...workflow.JobStatus) *jobGraph {
 	return g
 }
 
-// stopAt makes the database refuse to change the status of a job, as if it were damaged.
+// stopAt has the database reject a change of the status of a job, as if it were damaged.
 func (n *nouns) stopAt(job int64) {
 	n.must(n.shared.Do("test", func(tx *core.Tx) error {
 		_, err := tx.Exec(fmt.Sprintf(`CREATE TRIGGER stop BEFORE UPDATE OF status ON job WHEN old.id = %d BEGIN SELECT RAISE(ABORT, 'stop'); END`, job))
@@ -71,7 +71,7 @@ func TestResetChosen(t *testing.T) {
 	})
 }
 
-// TestResetChosenIsRefused: jobs of others, jobs that have changed, and what is at work.
+// TestResetChosenIsRefused: jobs of others, jobs that have changed, and active ones.
 func TestResetChosenIsRefused(t *testing.T) {
 	n := newNouns(t)
 	g := n.begun(completed, failed)
@@ -108,8 +108,8 @@ func TestResetChosenIsRefused(t *testing.T) {
 	g.want("forced", completed, uninitialized, failed, blocked)
 }
 
-// TestResetChosenNamesWhatItLeaves: a job that cannot be reset stays, and so does the run;
-// the others are reset.
+// TestResetChosenNamesWhatItLeaves: a job that cannot be reset stays, and so does the
+// run; the others are reset.
 func TestResetChosenNamesWhatItLeaves(t *testing.T) {
 	s := newStaged(t, nested())
 	_, err := s.Workflows.ResetJobs(s.ctx, s.workflow, false, "me")
@@ -131,7 +131,7 @@ func TestResetChosenNamesWhatItLeaves(t *testing.T) {
 	s.sound(check.Witness{})
 }
 
-// TestResetChosenWithoutRun: where no run can begin, the jobs are reset nevertheless.
+// TestResetChosenWithoutRun: where no run can start, the jobs are reset nevertheless.
 func TestResetChosenWithoutRun(t *testing.T) {
 	n := newNouns(t)
 	g := n.begun(completed, failed)
@@ -148,8 +148,8 @@ func TestResetChosenWithoutRun(t *testing.T) {
 	g.want("reset", uninitialized, uninitialized, blocked, blocked)
 }
 
-// TestResetsAreAllOrNothing: when something breaks in the middle, no job was reset and no
-// run has begun.
+// TestResetsAreAllOrNothing: if something fails in the middle, no job is reset and no run
+// has started.
 func TestResetsAreAllOrNothing(t *testing.T) {
 	n := newNouns(t)
 	g := n.begun(completed, failed, failed)

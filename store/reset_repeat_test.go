@@ -13,8 +13,8 @@ func repeated(n *nouns) (g *jobGraph, seen []JobAt) {
 	return g, []JobAt{{g.jobs[1], workflow.Failed}, {g.jobs[2], workflow.Failed}}
 }
 
-// TestRepeatJobs: what failed runs again in a new run, with what is behind it; what
-// somebody has changed meanwhile stays, and is named.
+// TestRepeatJobs: failed jobs run again in a new run, with those behind them; jobs that
+// somebody has changed in the meantime stay, and are named.
 func TestRepeatJobs(t *testing.T) {
 	n := newNouns(t)
 	g, seen := repeated(n)
@@ -37,7 +37,7 @@ func TestRepeatJobs(t *testing.T) {
 }
 
 // TestRepeatJobsIsAllOrNothing: if one job cannot run again, none does, and no run has
-// begun.
+// started.
 func TestRepeatJobsIsAllOrNothing(t *testing.T) {
 	n := newNouns(t)
 	g, seen := repeated(n)
@@ -58,7 +58,7 @@ func TestRepeatJobsIsAllOrNothing(t *testing.T) {
 	}
 	refused(append(seen, JobAt{n.job(n.other), workflow.Ready}), workflow.CodeInvalid)
 	refused(append(seen, JobAt{1 << 40, workflow.Ready}), workflow.CodeNotFound)
-	// Only the last job cannot be reset; the run has begun by then.
+	// Only the last job cannot be reset; by then the run has started.
 	n.stopAt(g.jobs[2])
 	refused(seen, workflow.CodeInternal)
 }

@@ -54,7 +54,7 @@ func TestResetStatusRefusals(t *testing.T) {
 	wantCode(t, err, workflow.CodeNotFound)
 }
 
-// hold lets a node run a job.
+// hold has a node run a job.
 func (g *jobGraph) hold(i int, node int64) {
 	g.t.Helper()
 	g.force(i, running)
@@ -139,7 +139,7 @@ func TestCancel(t *testing.T) {
 	for _, e := range events {
 		kinds = append(kinds, e.Type)
 	}
-	want := []workflow.EventType{workflow.EventWorkflowCanceled, workflow.EventWorkflowCanceled} // the wish and the verdict
+	want := []workflow.EventType{workflow.EventWorkflowCanceled, workflow.EventWorkflowCanceled} // the request and the verdict
 	if !slices.Equal(kinds[len(kinds)-2:], want) {
 		t.Errorf("events %v", kinds)
 	}
@@ -177,8 +177,8 @@ func TestCancelTellsRunners(t *testing.T) {
 	}
 }
 
-// What an interrupted run left behind is not claimed before what it depends on
-// is complete, even if the new run is never initialized, and comes to its end.
+// Jobs that an interrupted run left behind are not claimed before their dependencies are
+// complete, even if the new run is never initialized, and they come to their end.
 func TestNewRunAfterCancelAndRetry(t *testing.T) {
 	r := newRig(t, rigJob{}, rigJob{after: []int{0}, runIf: workflow.RunIfAlways}, rigJob{}, rigJob{}, rigJob{after: []int{2}})
 	node := r.node("n1")
@@ -211,8 +211,8 @@ func TestNewRunAfterCancelAndRetry(t *testing.T) {
 	r.want(completed, ready, canceled, completed, canceled)
 }
 
-// TestResetAfterTheLastRunner: an allocation whose runners have all left does not
-// keep a new run from beginning, though Slurm has not said that it is over.
+// TestResetAfterTheLastRunner: an allocation whose runners have all left does not prevent
+// a new run, although Slurm has not reported its end.
 func TestResetAfterTheLastRunner(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, independent(1)...)

@@ -17,7 +17,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// retryExit is a policy that repeats what ended with an exit code.
+// retryExit is a policy that retries after an exit code.
 func retryExit(name, id string, code, limit int64) workflow.RetryPolicy {
 	return workflow.RetryPolicy{Name: name, Rules: []workflow.RetryRule{
 		{ID: id, When: workflow.RuleMatch{ExitCode: &workflow.ExitCodeMatch{In: []int64{code}}}, Action: workflow.ActionRetry, Limit: &limit},
@@ -31,7 +31,7 @@ func (r *rig) storePolicy(p workflow.RetryPolicy) {
 	r.must(err)
 }
 
-// usePolicies gives the rig's workflow what it says about failures.
+// usePolicies sets the policy of the rig's workflow.
 func (r *rig) usePolicies(text string) {
 	r.tb.Helper()
 	r.do(func(tx *core.Tx) error {
@@ -39,7 +39,7 @@ func (r *rig) usePolicies(text string) {
 	})
 }
 
-// decided lists the rules of the attempts of a job and what they said.
+// decided lists the rules of the attempts of a job and their reasons.
 func (r *rig) decided(i int) (all []string) {
 	r.tb.Helper()
 	attempts, err := r.Jobs.Attempts(r.ctx, r.ids[i])
@@ -111,8 +111,8 @@ func TestStoredPolicies(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// A change is seen by the next decision, and what a rule has granted under its
-// id goes on, wherever the rule stands now.
+// The next decision uses a change, and what a rule has granted under its id continues to
+// count, wherever the rule is now.
 func TestAPolicyChangesWhileItIsUsed(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.storePolicy(retryExit("io", "busy", 75, 1))
@@ -161,7 +161,7 @@ func TestAPolicyInUseIsNotDeleted(t *testing.T) {
 	r.must(err)
 }
 
-// The workflow may be reset after its end, when nobody has kept the policy.
+// The workflow may be reset after its end, when the policy is gone.
 func TestADecisionWithoutItsPolicySaysSo(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.usePolicies(`{"retry_policies": ["gone"]}`)
@@ -191,7 +191,7 @@ func TestNamesOfPoliciesMustExist(t *testing.T) {
 	}
 }
 
-// Policies of the queue come first, decided by the allocation of the attempt.
+// Policies of the queue come first; the queue is that of the attempt's allocation.
 func TestPoliciesOfTheQueue(t *testing.T) {
 	r := newRig(t, independent(2)...)
 	r.storePolicy(retryExit("site", "busy", 75, 1))
@@ -224,8 +224,8 @@ func TestPoliciesOfTheQueue(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// The smaller of the server's and the workflow's limit holds, from the next
-// decision on, for failure handlers too.
+// The smaller of the server's and the workflow's limit applies, from the next decision
+// on, to failure handlers too.
 func TestRetriesAreStoppedForAll(t *testing.T) {
 	r := newRig(t)
 	r.add(rigJob{handler: r.handler(`[{"exit_codes": [9], "max_retries": 9}]`)})
@@ -287,7 +287,7 @@ func TestRetriesOfAllJobs(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// What follows a recovery script that fails is the rule's to say.
+// The rule decides what follows a recovery script that fails.
 func TestARecoveryScriptOfARuleFails(t *testing.T) {
 	for action, want := range map[workflow.Action]workflow.JobStatus{
 		"": workflow.Ready, workflow.ActionRetry: workflow.Ready, workflow.ActionHold: workflow.PendingFailed, workflow.ActionFail: workflow.Failed,
@@ -311,8 +311,8 @@ func TestARecoveryScriptOfARuleFails(t *testing.T) {
 	}
 }
 
-// TestPoliciesAreAttachedTogether: of policies that are attached to a queue and
-// taken from it at the same moment, none is lost.
+// TestPoliciesAreAttachedTogether: of policies that are attached to and detached from a
+// queue at the same time, none is lost.
 func TestPoliciesAreAttachedTogether(t *testing.T) {
 	r := newRig(t)
 	gpu := workflow.Queue{Kind: workflow.QueuePartition, Name: "gpu"}

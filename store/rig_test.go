@@ -63,14 +63,14 @@ func newRig(tb testing.TB, jobs ...rigJob) *rig {
 	return r
 }
 
-// tune has the rig's database note its statements. A sign of life after ten
-// seconds would read the clock while the test sets it.
+// tune has the rig's database record its statements. A heartbeat after ten seconds would
+// read the clock while the test sets it.
 func (r *rig) tune(o *sqlite.Options) {
 	o.Beat = 24 * time.Hour
 	o.Prepared = func(query string) { r.prepared = append(r.prepared, query) }
 }
 
-// begin makes another workflow, which the rig is about from now on.
+// begin creates another workflow, which the rig uses from now on.
 func (r *rig) begin(jobs ...rigJob) {
 	r.tb.Helper()
 	r.ids, r.changes = nil, nil
@@ -81,10 +81,10 @@ func (r *rig) begin(jobs ...rigJob) {
 	r.add(jobs...)
 }
 
-// independent makes n jobs without dependencies.
+// independent returns n jobs without dependencies.
 func independent(n int) []rigJob { return make([]rigJob, n) }
 
-// chainOf makes n jobs, each after the one before.
+// chainOf returns n jobs, each behind the one before.
 func chainOf(n int) []rigJob {
 	jobs := make([]rigJob, n)
 	for i := 1; i < n; i++ {
@@ -217,7 +217,7 @@ func (r *rig) events() []string {
 	return types
 }
 
-// check compares what is derived with a recount.
+// check compares derived values with a recount.
 func (r *rig) check() {
 	r.tb.Helper()
 	for _, what := range r.miscounted() {
@@ -225,7 +225,7 @@ func (r *rig) check() {
 	}
 }
 
-// miscounted names what is derived and does not agree with a recount.
+// miscounted names derived values that do not agree with a recount.
 func (r *rig) miscounted() (wrong []string) {
 	r.tb.Helper()
 	for what, query := range map[string]string{
@@ -251,11 +251,11 @@ func (r *rig) miscounted() (wrong []string) {
 	return wrong
 }
 
-// sound looks whether the database keeps its promises.
+// sound checks the guarantees of the database.
 func (r *rig) sound(w check.Witness) {
 	r.tb.Helper()
 	if *inMemory || *asNetwork {
-		return // nobody else can read it
+		return // no other process can read it
 	}
 	findings, err := check.Deep(r.ctx, r.Path(), w)
 	r.must(err)
@@ -264,7 +264,7 @@ func (r *rig) sound(w check.Witness) {
 	}
 }
 
-// hand is a runner in the hands of a test.
+// hand is a runner that a test controls.
 type hand struct {
 	*rig
 	id     int64
@@ -291,13 +291,13 @@ func (r *rig) handOf(host string, slots int64, nodeType string, login placement.
 	return &hand{rig: r, id: answer.RunnerID, free: lease.Free{Slots: slots}}
 }
 
-// turn makes the next turn, and takes the grants as held.
+// turn sends the next turn, and holds what is granted.
 func (h *hand) turn(reports ...lease.Report) lease.TurnResponse {
 	h.tb.Helper()
 	return h.say(lease.TurnRequest{Reports: reports})
 }
 
-// say makes the next turn with the given words.
+// say sends the given turn as the next one.
 func (h *hand) say(t lease.TurnRequest) lease.TurnResponse {
 	h.tb.Helper()
 	h.number++
@@ -314,7 +314,7 @@ func (h *hand) say(t lease.TurnRequest) lease.TurnResponse {
 	return answer
 }
 
-// drop removes what is reported or given back from what is held.
+// drop removes what is reported or returned from what is held.
 func (h *hand) drop(t lease.TurnRequest) {
 	ended := map[lease.LeaseRef]bool{}
 	for _, rep := range t.Reports {

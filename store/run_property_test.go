@@ -22,8 +22,8 @@ type twin struct {
 	node  int64
 }
 
-// TestStatusesFollowTheReference lets three runners, torc clients and operators
-// do anything in any order, and compares the statuses after each step.
+// TestStatusesFollowTheReference has three runners, torc clients and operators do
+// anything in any order, and compares the statuses after each step.
 func TestStatusesFollowTheReference(t *testing.T) {
 	r := newRig(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -64,7 +64,7 @@ func (w *twin) start() {
 	w.node = w.rig.node("n2")
 }
 
-// apply does to the model what was done to the store.
+// apply applies to the model what was done to the store.
 func (w *twin) apply(op workflow.Operation, job int64, to workflow.JobStatus) {
 	if err := w.model.Apply(op, w.index(job), to); err != nil {
 		w.t.Fatal(err)
@@ -79,8 +79,7 @@ func (w *twin) holds(h *hand, ref lease.LeaseRef) bool {
 		ref.JobID, ref.Fence, ref.Attempt, h.id) == 1
 }
 
-// turn lets a runner report some of its jobs, start some, give some back, and
-// ask for more.
+// turn has a runner report some of its jobs, start some, return some, and request more.
 func (w *twin) turn(t *rapid.T) {
 	h := w.hands[rapid.IntRange(0, 2).Draw(t, "runner")]
 	zero, one := int64(0), int64(1)
@@ -163,20 +162,20 @@ func (w *twin) expire(t *rapid.T) {
 
 func (w *twin) anyJob(t *rapid.T) int { return rapid.IntRange(0, len(w.ids)-1).Draw(t, "job") }
 
-// accepts compares whether the store and the reference let something happen.
+// accepts compares whether the store and the reference accept an operation.
 func (w *twin) accepts(err, want error) {
 	if (err == nil) != (want == nil) {
 		w.t.Fatalf("the store says %v, the reference %v", err, want)
 	}
 }
 
-// complete is a torc client's word on any job.
+// complete is a torc client's report about any job.
 func (w *twin) complete(t *rapid.T) {
 	i := w.anyJob(t)
 	to := rapid.SampledFrom([]workflow.JobStatus{workflow.Completed, workflow.Failed, workflow.Canceled, workflow.Terminated, workflow.PendingFailed}).Draw(t, "status")
 	c := w.completion(i, w.node, to, 1)
 	c.Result.AttemptID = w.number(`SELECT attempt_id FROM job WHERE id = ?`, w.ids[i])
-	c.Result.CompletionTime = "" // never the same word again
+	c.Result.CompletionTime = "" // never the same report again
 	_, _, err := w.Jobs.CompleteBatch(w.ctx, w.workflow, []Completion{c})
 	w.must(err)
 	if workflow.CanTransition(w.model.Jobs[i].Status, to, workflow.OpComplete) {
@@ -199,8 +198,8 @@ func (w *twin) manage(t *rapid.T) {
 	to := rapid.SampledFrom([]workflow.JobStatus{workflow.Uninitialized, workflow.Blocked, workflow.Ready, workflow.Pending,
 		workflow.Running, workflow.PendingFailed}).Draw(t, "status")
 	if to == workflow.Blocked && w.model.Jobs[i].Status.IsComplete() {
-		// It goes on at once. Whether what an operator made ready behind it waits
-		// in between depends on the order in which the reference looks.
+		// It continues at once. Whether a job behind it that an operator made ready waits
+		// in between depends on the order of the reference's checks.
 		t.Skip("no single outcome")
 	}
 	_, err := w.Jobs.ManageStatusChange(w.ctx, w.ids[i], to, 1)

@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// What was read in a part of a use case that is undone is not kept.
+// What was read in a part of a use case that is undone is not cached.
 func TestWhatIsUndoneIsForgotten(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.do(func(tx *core.Tx) error {

@@ -33,7 +33,7 @@ func TestAssignSchedulers(t *testing.T) {
 	if n.must(err); made.Name != "long" || made.WorkflowID != g.workflow {
 		t.Errorf("made %+v", made)
 	}
-	// One that is there is given to more jobs.
+	// An existing one is assigned to more jobs.
 	again, err := n.Scheduling.AssignSchedulers(n.ctx, g.workflow, []SchedulerAssignment{{Scheduler: made, JobIDs: g.jobs}})
 	if n.must(err); len(again) != 1 || again[0] != ids[1] || schedulerOf(0) != ids[1] || schedulerOf(3) != ids[1] {
 		t.Errorf("again: %v, jobs have %d and %d", again, schedulerOf(0), schedulerOf(3))
@@ -43,7 +43,8 @@ func TestAssignSchedulers(t *testing.T) {
 	}
 }
 
-// TestAssignSchedulersIsAllOrNothing: if a job cannot have its scheduler, none is made.
+// TestAssignSchedulersIsAllOrNothing: if a job cannot have its scheduler, none is
+// created.
 func TestAssignSchedulersIsAllOrNothing(t *testing.T) {
 	n := newNouns(t)
 	g := n.graph(diamond())

@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// cancelSiblings gives the rig's workflow rules.
+// cancelSiblings sets the sibling rules of the rig's workflow.
 func (r *rig) cancelSiblings(rules ...workflow.SiblingRule) {
 	r.tb.Helper()
 	text, err := json.Marshal(workflow.RunPolicy{CancelSiblingsOn: rules})
@@ -24,8 +24,8 @@ func (r *rig) cancelSiblings(rules ...workflow.SiblingRule) {
 	})
 }
 
-// The runners of the siblings are told once; what they report is the end, and
-// the run waits for it.
+// The runners of the siblings are told once; what they report is the end, and the run
+// waits for it.
 func TestSiblingsAreCanceled(t *testing.T) {
 	r := newRig(t, rigJob{}, rigJob{}, rigJob{}, rigJob{}, rigJob{after: []int{1}})
 	r.cancelSiblings(workflow.SiblingRule{Cause: workflow.CauseExit})
@@ -58,7 +58,7 @@ func TestSiblingsAreCanceled(t *testing.T) {
 		t.Errorf("%d events", n)
 	}
 	other.free.Slots = 1
-	g := other.turn().Grants // what had not begun goes on
+	g := other.turn().Grants // what had not begun continues
 	other.turn(exited(g[0].LeaseRef, 0))
 	if v := r.ended(); v.Failed != 2 || v.Canceled != 2 || v.Completed != 1 || v.Retried != 0 {
 		t.Errorf("verdict: %+v", v)
@@ -67,8 +67,7 @@ func TestSiblingsAreCanceled(t *testing.T) {
 }
 
 // TestCanceledSiblingIsDrained: the allocation of a job ends while the job is being
-// canceled for another one. It is not repeated, and the check of the database
-// understands why.
+// canceled because of another one. It is not repeated, and the checker knows why.
 func TestCanceledSiblingIsDrained(t *testing.T) {
 	r := newRig(t, rigJob{}, rigJob{})
 	r.cancelSiblings(workflow.SiblingRule{Cause: workflow.CauseExit})
@@ -110,8 +109,7 @@ func TestClaimedSiblingIsCanceled(t *testing.T) {
 	}
 }
 
-// A failure that no rule is for, and one that is repeated, leave the siblings
-// alone.
+// A failure that matches no rule, and one that is retried, do not affect the siblings.
 func TestSiblingsGoOn(t *testing.T) {
 	r := newRig(t)
 	r.add(rigJob{handler: r.handler(`[{"exit_codes": [7], "max_retries": 2}]`)}, rigJob{})
@@ -125,7 +123,7 @@ func TestSiblingsGoOn(t *testing.T) {
 	}
 }
 
-// One that completes within its grace is completed, and what depends on it runs.
+// One that completes within its grace time is completed, and what depends on it runs.
 func TestSiblingCompletesWithinItsGrace(t *testing.T) {
 	r := newRig(t, rigJob{}, rigJob{}, rigJob{after: []int{1}})
 	r.cancelSiblings(workflow.SiblingRule{Cause: workflow.CauseExit})

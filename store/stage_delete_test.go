@@ -8,9 +8,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// TestDeletedJobsOfAnEndedStage: the verdict of a sub-workflow stands when jobs of it
-// are deleted, and says how many there were; the checker knows that it cannot
-// count these, and finds what they do not explain.
+// TestDeletedJobsOfAnEndedStage: the verdict of a sub-workflow stays when its jobs are
+// deleted, and says how many there were; the checker knows that it cannot count these,
+// and finds what they do not explain.
 func TestDeletedJobsOfAnEndedStage(t *testing.T) {
 	def := withChild(true)
 	def.Stages[0].Policy.SuccessIf = `completed_in("a") == 1 && total == 3`
@@ -40,7 +40,7 @@ func TestDeletedJobsOfAnEndedStage(t *testing.T) {
 	}
 }
 
-// A sub-workflow whose end job failed and is gone had failed nevertheless.
+// A sub-workflow whose end job failed and was deleted has failed nevertheless.
 func TestDeletedEndJobOfAStage(t *testing.T) {
 	s := newStaged(t, nested())
 	s.play(map[string]int64{"out/end": 1})
@@ -50,8 +50,8 @@ func TestDeletedEndJobOfAStage(t *testing.T) {
 	s.sound(check.Witness{})
 }
 
-// What is deleted before a stage ends is not part of its verdict, and what is
-// repeated has a new one.
+// A job that is deleted before a stage ends is not part of its verdict, and a repeated
+// stage has a new verdict.
 func TestDeletedJobsOfARunningStage(t *testing.T) {
 	s := newStaged(t, withChild(false))
 	answer := s.end(s.node.turn(), nil) // sub/a is granted
@@ -66,8 +66,8 @@ func TestDeletedJobsOfARunningStage(t *testing.T) {
 	s.sound(check.Witness{})
 }
 
-// TestCheckOfAStageVerdict: what a verdict says wrongly is found, also after jobs
-// were deleted where their number does not explain it.
+// TestCheckOfAStageVerdict: errors in a verdict are found, even after jobs were deleted
+// if their number does not explain them.
 func TestCheckOfAStageVerdict(t *testing.T) {
 	if *inMemory || *asNetwork {
 		t.Skip("nobody else can read the database")

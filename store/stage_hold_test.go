@@ -8,8 +8,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// A job that somebody held before its stage has started, and that is decided to
-// be repeated, waits for its stage.
+// A job that was held before its stage started, and is then classified for a retry, waits
+// for its stage.
 func TestAHeldJobWaitsForItsStage(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		s := newStaged(t, withChild(false))
@@ -26,8 +26,8 @@ func TestAHeldJobWaitsForItsStage(t *testing.T) {
 	}
 }
 
-// A job of a sub-workflow that was disabled in one which has not started cannot
-// be made to run before that.
+// A job of a disabled sub-workflow inside one that has not started cannot be made to run
+// before that.
 func TestNoJobRunsBeforeTheStageAboveIt(t *testing.T) {
 	s := newStaged(t, nested())
 	_, err := s.Workflows.ResetJobs(s.ctx, s.workflow, false, "me")

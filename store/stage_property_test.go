@@ -11,8 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// Whatever is done to a workflow with stages, it ends: once per run and
-// generation, and with all that it promises.
+// Whatever is done to a workflow with stages, it ends once per run and generation, and
+// keeps all guarantees.
 func TestWorkflowsWithStagesEnd(t *testing.T) {
 	s := &staged{rig: newRig(t)}
 	rapid.Check(t, func(t *rapid.T) {
@@ -33,7 +33,7 @@ func TestWorkflowsWithStagesEnd(t *testing.T) {
 			switch rapid.IntRange(0, 6).Draw(t, "step") {
 			case 0:
 				s.play(codes)
-			case 1: // refused where it makes no sense
+			case 1: // rejected where it makes no sense
 				_, _ = s.Jobs.Retry(s.ctx, id, 1, 1000)
 			case 2:
 				_, _ = s.Jobs.ManageStatusChange(s.ctx, id, rapid.SampledFrom([]workflow.JobStatus{workflow.Ready, workflow.Uninitialized}).Draw(t, "status"), 1)

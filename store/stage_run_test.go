@@ -11,7 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// What was reset has no running stage, also before it is initialized.
+// After a reset there is no running stage, even before the initialization.
 func TestResetStages(t *testing.T) {
 	s := newStaged(t, withChild(true))
 	answer := s.node.turn()
@@ -30,8 +30,8 @@ func TestResetStages(t *testing.T) {
 	s.sound(check.Witness{})
 }
 
-// A sub-workflow that ends in another run than it began in counts the attempts of
-// that one.
+// A sub-workflow that ends in another run than it started in counts the attempts of the
+// former.
 func TestStageAcrossRuns(t *testing.T) {
 	s := newStaged(t, withChild(false))
 	answer := s.node.turn()
@@ -54,7 +54,7 @@ func TestStageAcrossRuns(t *testing.T) {
 	s.sound(check.Witness{})
 }
 
-// Nobody can have a job run before its stage.
+// No job can be made to run before its stage.
 func TestNotBeforeTheStage(t *testing.T) {
 	s := newStaged(t, withEnd())
 	_, err := s.Jobs.ManageStatusChange(s.ctx, s.id("end"), workflow.Running, 1)
@@ -72,8 +72,8 @@ func withUndo() *workflow.Definition {
 	return d
 }
 
-// A compensation rests soundly until it is needed, and one of a canceled run
-// repeats what failed.
+// A compensation stays disabled until it is needed, and one of a canceled run repeats
+// what failed.
 func TestUndoOfACanceledRunIsRepeated(t *testing.T) {
 	s := newStaged(t, withUndo())
 	s.sound(check.Witness{})
@@ -98,7 +98,7 @@ func TestUndoOfACanceledRunIsRepeated(t *testing.T) {
 	s.sound(check.Witness{})
 }
 
-// After a reset a compensation rests as it did after it was made.
+// After a reset a compensation is disabled as it was after its creation.
 func TestResetCompensationRests(t *testing.T) {
 	s := newStaged(t, withUndo())
 	for answer := s.node.turn(); len(answer.Grants) > 0; {
@@ -120,7 +120,7 @@ func TestResetCompensationRests(t *testing.T) {
 	s.sound(check.Witness{})
 }
 
-// Nobody is given a sub-workflow job that somebody makes ready in a canceled run.
+// A sub-workflow job that somebody makes ready in a canceled run is granted to no runner.
 func TestASubWorkflowOfACanceledRunWaits(t *testing.T) {
 	s := newStaged(t, withChild(false))
 	s.end(s.node.turn(), nil) // sub/a is granted
@@ -131,7 +131,7 @@ func TestASubWorkflowOfACanceledRunWaits(t *testing.T) {
 	s.statusOf(map[string]workflow.JobStatus{"sub": workflow.Blocked})
 }
 
-// An end job that waits for the second time in a run, too long, has two attempts.
+// An end job that times out for the second time while it waits in a run has two attempts.
 func TestTimeoutOfAnEndJobThatRunsAgain(t *testing.T) {
 	def := withEnd()
 	def.Jobs[4].Policy = &workflow.JobPolicy{Timeouts: &workflow.Timeouts{Queue: limit("1h", workflow.OnTimeoutFail)}}

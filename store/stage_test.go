@@ -17,7 +17,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// staged is a rig with a workflow that came as a definition.
+// staged is a rig with a workflow from a definition.
 type staged struct {
 	*rig
 	def  *workflow.Definition
@@ -32,7 +32,7 @@ func newStaged(tb testing.TB, def *workflow.Definition) *staged {
 	return s
 }
 
-// load makes another workflow, which the rig is about from now on.
+// load creates another workflow, which the rig uses from now on.
 func (s *staged) load(def *workflow.Definition) {
 	s.tb.Helper()
 	if s.def = def; def.Name == "" {
@@ -62,8 +62,8 @@ func (s *staged) id(name string) int64 {
 	return s.ids[slices.IndexFunc(s.def.Jobs, func(j workflow.JobDefinition) bool { return j.Name == name })]
 }
 
-// play runs jobs until none is granted any more. Jobs exit with the given codes;
-// 0 where there is none.
+// play runs jobs until none is granted any more. Jobs exit with the given codes, by
+// default 0.
 func (s *staged) play(codes map[string]int64) (ran []string) {
 	s.tb.Helper()
 	for answer := s.node.turn(); len(answer.Grants) > 0; {
@@ -76,7 +76,7 @@ func (s *staged) play(codes map[string]int64) (ran []string) {
 	return ran
 }
 
-// end ends what was granted, with the given codes, and makes the next turn.
+// end ends what was granted, with the given codes, and sends the next turn.
 func (s *staged) end(answer lease.TurnResponse, codes map[string]int64) lease.TurnResponse {
 	s.tb.Helper()
 	var reports []lease.Report
@@ -89,7 +89,7 @@ func (s *staged) end(answer lease.TurnResponse, codes map[string]int64) lease.Tu
 	return s.node.turn(reports...)
 }
 
-// log lists what the events say, in their order.
+// log lists the events, in their order.
 func (s *staged) log() []string {
 	s.tb.Helper()
 	events, err := s.Events.After(s.ctx, s.workflow, 0, 100_000)
@@ -191,7 +191,7 @@ func withEnd() *workflow.Definition {
 	}
 }
 
-// TestWaysToTheEnd plays runs and compares what their events say, in order.
+// TestWaysToTheEnd plays runs and compares their events, in order.
 func TestWaysToTheEnd(t *testing.T) {
 	plain := func() *workflow.Definition {
 		d := withEnd()
@@ -313,12 +313,12 @@ func TestNestedStages(t *testing.T) {
 	s.sound(check.Witness{})
 }
 
-// What is repeated of a child is repeated alone, and what is behind it follows.
+// Repeated jobs of a child run alone, and then what is behind them.
 func TestStagesAreRepeated(t *testing.T) {
 	failing := map[string]int64{"sub/b": 1}
 	for name, c := range map[string]struct {
 		again func(s *staged)
-		want  []string // what runs then
+		want  []string // what then runs
 	}{
 		"the job of the child": {func(s *staged) {
 			_, err := s.Jobs.Retry(s.ctx, s.id("sub/b"), 1, 10)
@@ -369,7 +369,7 @@ func TestStagesAreRepeated(t *testing.T) {
 	}
 }
 
-// A new run ends anew, also if nothing of it was left to do.
+// A new run has a new end, even if nothing was left to do.
 func TestEndJobOfANewRun(t *testing.T) {
 	s := newStaged(t, withEnd())
 	s.play(map[string]int64{"step3": 1})
@@ -422,8 +422,8 @@ func TestCanceledStages(t *testing.T) {
 	s.sound(check.Witness{})
 }
 
-// TestStagesOfACanceledJob: where the sub-workflow job stays canceled in a new run,
-// what was left of its stage is not run, whatever is before it there.
+// TestStagesOfACanceledJob: if the sub-workflow job stays canceled in a new run, the
+// remaining jobs of its stage do not run, whatever precedes them there.
 func TestStagesOfACanceledJob(t *testing.T) {
 	for _, done := range []bool{false, true} {
 		s := newStaged(t, withChild(true))
@@ -443,7 +443,7 @@ func TestStagesOfACanceledJob(t *testing.T) {
 	}
 }
 
-// Whoever wants the impossible of a sub-workflow job is told so.
+// Requests that are impossible for a sub-workflow job are rejected.
 func TestSubWorkflowJobsAreNobodys(t *testing.T) {
 	s := newStaged(t, withChild(false))
 	node := s.rig.node("n3")

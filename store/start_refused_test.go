@@ -8,8 +8,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// TestNotStarted: a start that Slurm refused was no attempt. The job stays with
-// its runner, which may start it again or give it back.
+// TestNotStarted: a start that Slurm rejected was no attempt. The job stays with its
+// runner, which may start it again or return it.
 func TestNotStarted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, independent(2)...)
@@ -34,7 +34,7 @@ func TestNotStarted(t *testing.T) {
 	h.say(lease.TurnRequest{GiveBack: []lease.LeaseRef{h.held[1].LeaseRef}})
 	r.want(workflow.Running, workflow.Ready)
 
-	// What is refused and given back in one turn.
+	// A job that is rejected and returned in one turn.
 	refused[0].StartedMS = 9
 	h.say(lease.TurnRequest{NotStarted: refused[:1], GiveBack: []lease.LeaseRef{refused[0].LeaseRef}})
 	r.want(workflow.Ready, workflow.Ready)

@@ -11,8 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// lostAttempt is a rig whose first job has been taken for lost and waits for its
-// retry. Its runner comes back with a report.
+// lostAttempt is a rig whose first job was considered lost and waits for its retry. Its
+// runner returns with a report.
 func lostAttempt(t *testing.T, jobs ...rigJob) (*rig, *hand, lease.LeaseRef) {
 	t.Helper()
 	r := newRig(t, jobs...)
@@ -44,8 +44,8 @@ func (r *rig) wantAttempts(causes ...workflow.CauseKind) []workflow.Attempt {
 	return attempts
 }
 
-// A report that comes before the retry has begun counts: there is no retry, what
-// depends on the job runs, and nothing is left of the loss but two events.
+// A report that arrives before the retry has begun counts: there is no retry, what
+// depends on the job runs, and only two events are left of the loss.
 func TestReportSupersedesALoss(t *testing.T) {
 	r, h, ref := lostAttempt(t, rigJob{}, rigJob{after: []int{0}})
 	for _, want := range []lease.Outcome{lease.Accepted, lease.Duplicate} {
@@ -73,7 +73,7 @@ func TestReportSupersedesALoss(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// A failure that is reported is decided as if there had been no loss.
+// A reported failure is decided as if there had been no loss.
 func TestReportedFailureSupersedesALoss(t *testing.T) {
 	r, h, ref := lostAttempt(t, rigJob{}, rigJob{after: []int{0}})
 	h.turn(exited(ref, 3))
@@ -85,7 +85,7 @@ func TestReportedFailureSupersedesALoss(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// One that is repeated has all its retries, and the delay of its own rule.
+// A job that is retried has all its retries, and the delay of its own rule.
 func TestRepeatedFailureSupersedesALoss(t *testing.T) {
 	r := newRig(t)
 	r.add(rigJob{handler: r.handler(`[{"exit_codes": [7], "max_retries": 2}]`)})
@@ -109,7 +109,7 @@ func TestRepeatedFailureSupersedesALoss(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// What comes later changes nothing: the next attempt has begun, the runner was told to
+// A later report changes nothing: the next attempt has begun, the runner was told to
 // kill, or a recovery script would have to run where no runner is.
 func TestReportsThatSupersedeNothing(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -8,10 +8,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Timeouts of task queues that people come from, with the numbers of their
-// documentation: a task that nobody polls for 10 s, a worker of which nothing is
-// heard (a minute here; TestTimeoutsThatProveNothing), a task that takes longer
-// than 30 s. Policies: RETRY, TIME_OUT_WF, ALERT_ONLY.
+// Timeouts of the task queues that users know, with the numbers of their documentation: a
+// task that nobody polls for 10 s, a worker that does not call (a minute here;
+// TestTimeoutsThatProveNothing), a task that takes longer than 30 s. Policies: RETRY,
+// TIME_OUT_WF, ALERT_ONLY.
 func TestTimeoutsOfTaskQueues(t *testing.T) {
 	const (
 		nobody = "nobody is there"
@@ -77,8 +77,8 @@ func TestTimeoutsOfTaskQueues(t *testing.T) {
 	}
 }
 
-// What those documents allow and we refuse, each with its reason: nothing is there
-// to be retried, or less would prove nothing.
+// What those documents allow and we reject, each with its reason: there is nothing to
+// retry, or a shorter time would prove nothing.
 func TestTimeoutsThatProveNothing(t *testing.T) {
 	for name, tc := range map[string]struct {
 		timeouts workflow.Timeouts

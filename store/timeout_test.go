@@ -33,7 +33,7 @@ func (r *rig) setTimeouts(t workflow.Timeouts) {
 	})
 }
 
-// pass lets time pass and then has the daemon look.
+// pass has time pass and then the daemon check timeouts.
 func (r *rig) pass(d time.Duration) {
 	r.tb.Helper()
 	r.now = r.now.Add(d)
@@ -46,7 +46,7 @@ func (r *rig) pass(d time.Duration) {
 	}
 }
 
-// alertSubjects are the subjects of all alerts of a rig.
+// alertSubjects returns the subjects of all alerts of a rig.
 func (r *rig) alertSubjects() []string {
 	r.tb.Helper()
 	var all []string
@@ -86,7 +86,7 @@ func TestQueueTimeoutAlerts(t *testing.T) {
 	if text := r.alerts()[0].Text; !strings.Contains(text, "nobody is there") {
 		t.Errorf("the alert does not explain: %s", text)
 	}
-	// It is claimed and given back: another wait.
+	// It is claimed and returned: another wait.
 	h := r.hand("n1", 1)
 	h.turn()
 	h.free.Slots = 0
@@ -103,7 +103,7 @@ func TestQueueTimeoutAlerts(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// A delay before a retry is no wait for a runner.
+// A delay before a retry does not count as waiting for a runner.
 func TestQueueTimeoutBeginsAfterTheDelay(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.setTimeouts(workflow.Timeouts{Queue: limit("1h", "")})
@@ -120,7 +120,7 @@ func TestQueueTimeoutBeginsAfterTheDelay(t *testing.T) {
 	}
 }
 
-// What is behind a job without time is skipped, and an attempt says why.
+// Jobs behind one whose time is over are skipped, and an attempt says why.
 func TestTimeoutsOfWaitingJobsFail(t *testing.T) {
 	for name, timeouts := range map[string]workflow.Timeouts{
 		"queue": {Queue: limit("1h", workflow.OnTimeoutFail)},
@@ -145,8 +145,8 @@ func TestTimeoutsOfWaitingJobsFail(t *testing.T) {
 	}
 }
 
-// All attempts and waits count; a running attempt is told to end, and what it
-// reports is the end.
+// All attempts and waits count; a running attempt is told to end, and what it reports is
+// the end.
 func TestTotalTimeoutEndsARunningAttempt(t *testing.T) {
 	r := newRig(t, independent(3)...)
 	r.setTimeouts(workflow.Timeouts{Total: limit("1h", "")})
@@ -168,7 +168,7 @@ func TestTotalTimeoutEndsARunningAttempt(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// A runner that has not started the job gives it back; then it has failed.
+// A runner that has not started the job returns it; then it has failed.
 func TestTotalTimeoutOfAClaimedJob(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.setTimeouts(workflow.Timeouts{Total: limit("1h", "")})
@@ -182,7 +182,7 @@ func TestTotalTimeoutOfAClaimedJob(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// Whose time is over is repeated with the whole of it by a person alone.
+// Only a person can retry a job whose time is over; it then has all of its time.
 func TestRetryAfterTheTotalTimeout(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
 	r.setTimeouts(workflow.Timeouts{Total: limit("1h", "")})
@@ -209,7 +209,7 @@ func TestRetryAfterTheTotalTimeout(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// A client of torc whose job has no time left cannot repeat it.
+// A torc client cannot retry a job that has no time left.
 func TestRetryOfARunningJobWithoutTime(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.setTimeouts(workflow.Timeouts{Total: limit("1h", "")})
@@ -222,7 +222,7 @@ func TestRetryOfARunningJobWithoutTime(t *testing.T) {
 	r.want(workflow.Running)
 }
 
-// A job that is held has no more time than others.
+// A held job has no more time than others.
 func TestTotalTimeoutOfAHeldJob(t *testing.T) {
 	r, _ := newHeldRig(t, independent(1))
 	r.setTimeouts(workflow.Timeouts{Total: limit("1h", "")})
@@ -238,8 +238,8 @@ func TestTotalTimeoutOfAHeldJob(t *testing.T) {
 	}
 }
 
-// fail_workflow: what is live is ended, what waits does not run, and the run has
-// failed with the reason.
+// fail_workflow: live jobs are ended, waiting ones do not run, and the run has failed
+// with the reason.
 func TestTimeoutFailsTheWorkflow(t *testing.T) {
 	r := newRig(t, rigJob{}, rigJob{needs: workflow.ResourceRequirements{NumCPUs: 2}}, rigJob{after: []int{0}})
 	r.setTimeouts(workflow.Timeouts{Queue: limit("1h", workflow.OnTimeoutFailWorkflow)})
@@ -270,8 +270,8 @@ func TestTimeoutFailsTheWorkflow(t *testing.T) {
 	}
 }
 
-// An attempt that its runner has ended for its time: the job's own policy holds
-// before all rules.
+// An attempt that its runner has ended at its timeout: the job's own policy precedes all
+// rules.
 func TestRunTimeoutPolicies(t *testing.T) {
 	for policy, want := range map[workflow.TimeoutPolicy][]workflow.JobStatus{
 		workflow.OnTimeoutRetry:        {workflow.Ready, workflow.Ready},
@@ -300,7 +300,7 @@ func TestRunTimeoutPolicies(t *testing.T) {
 	}
 }
 
-// alert has nobody kill the attempt.
+// With alert, the attempt is not killed.
 func TestRunTimeoutAlerts(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.setTimeouts(workflow.Timeouts{Run: &workflow.RunLimit{After: "1h", Policy: workflow.OnTimeoutAlert}})
@@ -319,7 +319,7 @@ func TestRunTimeoutAlerts(t *testing.T) {
 	r.want(workflow.Running)
 }
 
-// The silence of a runner is judged for each job by what it says itself.
+// The silence of a runner is judged for each job by the job's own policy.
 func TestHeartbeatTimeouts(t *testing.T) {
 	for _, tc := range []struct {
 		policy workflow.TimeoutPolicy
@@ -361,7 +361,7 @@ func TestHeartbeatTimeouts(t *testing.T) {
 	}
 }
 
-// A job that is retried may still run where nobody can reach it: it waits.
+// A job that is retried may still be running where nobody can reach it: it waits.
 func TestHeartbeatRetryWaits(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.setTimeouts(workflow.Timeouts{Heartbeat: limit("5m", "")})
@@ -376,9 +376,9 @@ func TestHeartbeatRetryWaits(t *testing.T) {
 	}
 }
 
-// TestTimeoutsAreNeverEarlyAndToldOnce lets time pass in arbitrary steps, with
-// runners that claim, give back and fail: no wait is told before it is over, and
-// none twice.
+// TestTimeoutsAreNeverEarlyAndToldOnce has time pass in arbitrary steps, with runners
+// that claim, return and fail: no timeout is reported before it has expired, and none
+// twice.
 func TestTimeoutsAreNeverEarlyAndToldOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := newRig(t, independent(1)...)
@@ -414,8 +414,8 @@ func TestTimeoutsAreNeverEarlyAndToldOnce(t *testing.T) {
 	})
 }
 
-// A job that is claimed in the use case in which it became ready has no more time
-// than others.
+// A job that is claimed in the use case in which it became ready has no more time than
+// others.
 func TestTotalTimeoutOfAJobThatNeverWaited(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
 	r.setTimeouts(workflow.Timeouts{Total: limit("1h", "")})
@@ -430,7 +430,7 @@ func TestTotalTimeoutOfAJobThatNeverWaited(t *testing.T) {
 	}
 }
 
-// A job that is repeated after it had no time left waits anew.
+// A job that is retried after it had no time left waits again.
 func TestTimeoutsBeginAnewWithAWait(t *testing.T) {
 	for name, again := range map[string]func(r *rig){
 		"retried": func(r *rig) {
@@ -457,7 +457,7 @@ func TestTimeoutsBeginAnewWithAWait(t *testing.T) {
 	}
 }
 
-// An operator's word gives a job all of its time again.
+// A status change by an operator gives a job all of its time again.
 func TestTotalTimeoutBeginsAnewWithAnOperatorsWord(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.setTimeouts(workflow.Timeouts{Total: limit("1h", "")})

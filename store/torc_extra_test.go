@@ -10,7 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// What torc's clients send comes back, although it has no effect.
+// What torc's clients send is returned, although it has no effect.
 func TestTorcExtraOfWorkflows(t *testing.T) {
 	n := newNouns(t)
 	given := workflow.TorcWorkflow{ComputeNodeExpirationBufferSeconds: new(int64(60)), EnableROCrate: new(true), AccessGroups: []string{"a", "b"}}

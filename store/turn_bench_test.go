@@ -7,8 +7,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// BenchmarkTurn is the control plane alone: a runner whose jobs take no time.
-// One operation is one job, from its claim to its end.
+// BenchmarkTurn is the control plane alone: a runner whose jobs take no time. One
+// operation is one job, from its claim to its end.
 func BenchmarkTurn(b *testing.B) {
 	const slots = 500
 	r := newRig(b)
@@ -48,8 +48,8 @@ func BenchmarkHop(b *testing.B) {
 	}
 }
 
-// BenchmarkBarrier is the last completion before a barrier of 1,000 x 1,000
-// jobs, with the grants of those behind it.
+// BenchmarkBarrier is the last completion before a barrier of 1,000 x 1,000 jobs, with
+// the grants of those behind it.
 func BenchmarkBarrier(b *testing.B) {
 	const n = 1000
 	r := newRig(b)

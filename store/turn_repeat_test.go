@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// again makes the same turn once more.
+// again repeats the same turn.
 func (h *hand) again(t lease.TurnRequest) lease.TurnResponse {
 	h.tb.Helper()
 	answer, err := h.Runners.Turn(h.ctx, h.id, t)
@@ -144,7 +144,7 @@ func TestReportsLeftBehindAreDeliveredByAnother(t *testing.T) {
 	}
 }
 
-// A runner reports on its own workflow alone.
+// A runner reports only about its own workflow.
 func TestReportOfAnotherWorkflowIsRefused(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	stranger := r.hand("n1", 1)
@@ -206,7 +206,7 @@ func TestStartedJobsRun(t *testing.T) {
 	if diff := cmp.Diff([]string{"compute_node_started", "job_started"}, r.events()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	// A running job that its runner does not know of any more is lost.
+	// A running job that its runner no longer lists is lost.
 	h.free.Slots = 0
 	h.held = []lease.Held{}
 	h.turn()

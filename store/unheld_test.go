@@ -19,8 +19,8 @@ var holdsExits = []workflow.CircuitBreaker{
 	{Per: workflow.PerWorkflow, Cause: []workflow.CauseKind{workflow.CauseExit}, Threshold: 1, Within: "1h", Action: workflow.BreakerHold},
 }
 
-// Nothing but its timeout keeps a compensation from its end: no open breaker and no
-// hold of the claims, and a job of it that fails does not have the others ended.
+// Only its timeout can end a compensation early: open breakers and claim holds do not
+// affect it, and a failed job of it does not end the others.
 func TestNothingHoldsACompensation(t *testing.T) {
 	most := int64(1)
 	r := newRig(t, independent(2)...)
@@ -69,7 +69,7 @@ func TestNothingHoldsACompensation(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// Nothing holds an end job: neither an open breaker nor what the site says.
+// Nothing holds an end job: neither an open breaker nor the site.
 func TestNothingHoldsAnEndJob(t *testing.T) {
 	s := newStaged(t, withEnd())
 	end, err := (&workflow.EndJob{Command: "true", Retries: 1}).Job("end", 1)

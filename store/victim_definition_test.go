@@ -8,9 +8,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// victimDefinition is a workflow of jobs in random order: with a condition of
-// success, sub-workflows, end jobs, and undos and a job that cleans up, each half
-// of the time.
+// victimDefinition is a workflow of jobs in random order: with a condition of success,
+// sub-workflows, end jobs, undos and a job that cleans up, each half of the time.
 func victimDefinition() *workflow.Definition {
 	d := &workflow.Definition{Name: "w", User: "me", Policy: &workflow.RunPolicy{}, FailureHandlers: []workflow.FailureHandlerDefinition{
 		{Name: "h", Rules: []workflow.FailureRule{{ExitCodes: []int64{9}, MaxRetries: 3}, {ExitCodes: []int64{8}, MaxRetries: 2, RecoveryScript: "fix"}}}}}
@@ -33,8 +32,8 @@ func victimDefinition() *workflow.Definition {
 	return d
 }
 
-// addVictimJobs adds jobs to a stage, with stages of their own: some sub-workflows,
-// which may have others in turn, and an end job.
+// addVictimJobs adds jobs to a stage, with stages of their own: some sub-workflows, which
+// may contain others, and an end job.
 func addVictimJobs(d *workflow.Definition, stage int32, prefix string, n int) {
 	first := len(d.Jobs)
 	var children []int

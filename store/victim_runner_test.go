@@ -25,10 +25,10 @@ type victimRunner struct {
 	number   int64
 	spool    *spool.Writer
 	held     []lease.Held
-	recover  []lease.LeaseRef // recovery scripts to be run
+	recover  []lease.LeaseRef // recovery scripts to run
 }
 
-// run is the life of one runner.
+// run runs one runner.
 func (v *victim) run() error {
 	ids, err := v.list(`SELECT id FROM workflow WHERE is_hidden = 0 AND has_ended = 0`)
 	if err != nil || len(ids) == 0 {
@@ -69,7 +69,7 @@ func (v *victim) newRunner(id int64) (*victimRunner, error) {
 	return r, err
 }
 
-// turn lets the jobs go on and says so.
+// turn advances the jobs and reports.
 func (r *victimRunner) turn() error {
 	now := time.Now().UnixMilli()
 	t := lease.TurnRequest{Free: lease.Free{Slots: int64(rand.IntN(8))}}
@@ -94,7 +94,7 @@ func (r *victimRunner) turn() error {
 	return r.say(t)
 }
 
-// end is the end of a job: most succeed.
+// end returns the end of a job: most succeed.
 func (r *victimRunner) end(h lease.Held, now int64) lease.Report {
 	codes := []int64{0, 0, 0, 0, 0, 0, 0, 3, 8, 9}
 	return lease.Report{LeaseRef: h.LeaseRef, StartedMS: h.StartedMS, EndedMS: now, Evidence: workflow.Evidence{ExitCode: &codes[rand.IntN(len(codes))]}}
@@ -115,7 +115,7 @@ func (r *victimRunner) giveUp() error {
 	return r.say(t)
 }
 
-// say makes a turn, some of them twice, with the reports in the spool first.
+// say sends a turn, some of them twice, with the reports in the spool first.
 func (r *victimRunner) say(t lease.TurnRequest) error {
 	var spooled []lease.Report
 	for _, rep := range t.Reports {
@@ -131,7 +131,7 @@ func (r *victimRunner) say(t lease.TurnRequest) error {
 	if err != nil {
 		return err
 	}
-	if rand.IntN(5) == 0 { // the answer got lost
+	if rand.IntN(5) == 0 { // the answer was lost
 		if answer, err = r.v.Runners.Turn(r.v.ctx, r.id, t); err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (r *victimRunner) say(t lease.TurnRequest) error {
 	return nil
 }
 
-// hear takes in an answer and notes what it acknowledges.
+// hear processes an answer and records what it acknowledges.
 func (r *victimRunner) hear(t *lease.TurnRequest, answer *lease.TurnResponse) {
 	var e entry
 	for i, rep := range t.Reports {
@@ -176,8 +176,8 @@ func (r *victimRunner) hear(t *lease.TurnRequest, answer *lease.TurnResponse) {
 	}
 }
 
-// settle delivers what the runners of the life before have left in their spool
-// files, and gives them up.
+// settle delivers what the runners of the previous process have left in their spool
+// files, and expires them.
 func (v *victim) settle() error {
 	ids, err := v.list(`SELECT id FROM workflow WHERE is_hidden = 0`)
 	if err != nil {

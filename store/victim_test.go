@@ -20,17 +20,17 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// What the victim is told through its environment.
+// The victim's parameters, in its environment.
 const (
 	victimDir        = "STORE_TEST_VICTIM_DIR"
 	victimFailpoints = "STORE_TEST_VICTIM_FAILPOINTS"
 )
 
-// victimLife is how long a victim lives that nobody kills.
+// victimLife is how long a victim runs that is not killed.
 const victimLife = 20 * time.Second
 
-// entry is a line of the victim's journal: what a use case has answered, or,
-// for Forget, Uncancel and Dropped, what is about to be taken back.
+// entry is a line of the victim's journal: what a use case has answered, or, for Forget,
+// Uncancel and Dropped, what is about to be reverted.
 type entry struct {
 	Workflow int64                 `json:"workflow,omitempty"`
 	Jobs     []int64               `json:"jobs,omitempty"` // of Workflow or Forget
@@ -40,11 +40,11 @@ type entry struct {
 	Uncancel int64                 `json:"uncancel,omitempty"`
 	Forget   int64                 `json:"forget,omitempty"`
 	Dropped  []lease.LeaseRef      `json:"dropped,omitempty"` // reports of a run that is over
-	Settled  bool                  `json:"settled,omitempty"` // reports of the life before were delivered
+	Settled  bool                  `json:"settled,omitempty"` // reports of the previous process were delivered
 }
 
-// victim is a loaded daemon without a network: a store, its users and its
-// runners in one process.
+// victim is a loaded daemon without a network: a store, its users and its runners in one
+// process.
 type victim struct {
 	*Store
 	ctx     context.Context
@@ -98,8 +98,8 @@ func (v *victim) write(e entry) {
 	}
 }
 
-// repeat does something again and again. Refusals are part of life: others
-// cancel, reset and delete meanwhile.
+// repeat does something again and again. Rejections are normal: others cancel, reset and
+// delete at the same time.
 func (v *victim) repeat(do func() error) error {
 	for v.ctx.Err() == nil {
 		if err := do(); err != nil && workflow.CodeOf(err) == workflow.CodeInternal {
@@ -155,7 +155,7 @@ func (v *victim) use() error {
 	return v.completeLikeTorc(id)
 }
 
-// create makes a workflow as one definition and initializes it.
+// create creates a workflow as one definition and initializes it.
 func (v *victim) create() error {
 	d := victimDefinition()
 	w, err := v.Workflows.BeginDefinition(v.ctx, d, "")
@@ -177,7 +177,7 @@ func (v *victim) create() error {
 	return v.Workflows.Initialize(v.ctx, id, InitializeOptions{User: "me"})
 }
 
-// again begins a new run with the jobs that have failed, or with all.
+// again starts a new run with the failed jobs, or with all.
 func (v *victim) again(id int64) error {
 	v.write(entry{Uncancel: id})
 	if _, err := v.Workflows.Reset(v.ctx, id, true, "me"); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// What a workflow says of jobs that are made with it is refused where there are no
-// such jobs: it would have no effect.
+// Policies about jobs that can only be created with the workflow are rejected if there
+// are no such jobs: they would have no effect.
 func TestPoliciesThatNeedJobs(t *testing.T) {
 	undo := workflow.RunPolicy{OnFailure: &workflow.CompensationPolicy{Timeout: "PT1H"}}
 	end := workflow.RunPolicy{End: &workflow.EndPolicy{Job: &workflow.EndJob{Command: "true"}}}
@@ -27,8 +27,7 @@ func TestPoliciesThatNeedJobs(t *testing.T) {
 	r.must(err)
 }
 
-// A workflow can take back what it said; its deadline, too, also after that has
-// passed.
+// Policies of a workflow can be removed; its deadline, too, even after it has passed.
 func TestUnsetPolicies(t *testing.T) {
 	r := deadlined(t, workflow.DeadlineStopNew, independent(2)...)
 	most := int64(1)
@@ -42,7 +41,7 @@ func TestUnsetPolicies(t *testing.T) {
 	if w.Policy != nil {
 		t.Errorf("policy: %+v", w.Policy)
 	}
-	h.turn(exited(h.held[0].LeaseRef, 1)) // neither the deadline nor the failure is in the way
+	h.turn(exited(h.held[0].LeaseRef, 1)) // neither the deadline nor the failure prevents it
 	if n := len(h.held); n != 1 {
 		t.Errorf("the runner holds %d jobs", n)
 	}
@@ -54,7 +53,7 @@ func TestUnsetPolicies(t *testing.T) {
 	r.check()
 }
 
-// A condition of success is about jobs that are there.
+// A success condition must be about existing jobs.
 func TestSuccessOfUnknownJobs(t *testing.T) {
 	r := newRig(t, independent(2)...)
 	says := func(condition string) error {

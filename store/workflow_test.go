@@ -141,7 +141,7 @@ func TestHiddenWorkflowsGoAtTheStart(t *testing.T) {
 	}
 }
 
-// A workflow of which something is at work is deleted only where nobody asks for that.
+// An active workflow is deleted only if the caller does not ask for an idle one.
 func TestDeleteIfIdle(t *testing.T) {
 	r := newRig(t, independent(2)...)
 	r.intend("aa")

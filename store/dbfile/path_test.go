@@ -27,7 +27,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// A snapshot that was interrupted has left a second name, which is no reason to refuse.
+// An interrupted snapshot has left a second name, which is no reason to reject the file.
 func TestHardLinksOfOurOwn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "torc.db")
 	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {

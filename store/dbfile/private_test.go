@@ -15,8 +15,8 @@ import (
 
 const stranger = 65534
 
-// TestTrustPlace: a database is not where others can replace it, nor beside a journal
-// that another user made.
+// TestTrustPlace: a database must not be where others can replace it, or beside a journal
+// that another user created.
 func TestTrustPlace(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -50,7 +50,8 @@ func TestTrustPlace(t *testing.T) {
 	}
 }
 
-// TestCloseToOthers: what an earlier version left open is closed, with a word.
+// TestCloseToOthers: files that an earlier version left open are made private, which is
+// logged.
 func TestCloseToOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "torc.db")
 	for _, end := range []string{"", "-wal"} {

@@ -42,7 +42,8 @@ func wantHalted(t *testing.T, w *writing, err error, code workflow.Code, want st
 	}
 }
 
-// What was acknowledged is in the copy, and nothing is acknowledged that is nowhere.
+// What was acknowledged is in the copy, and nothing is acknowledged that is stored
+// nowhere.
 func TestDeletedDatabase(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -102,8 +103,8 @@ func TestDeletedDatabase(t *testing.T) {
 	}
 }
 
-// A file that goes while a group is being committed takes the group along: its answers
-// are errors, although the copy has what was committed.
+// If the file disappears while a group is being committed, the answers of the group are
+// errors, although the copy has what was committed.
 func TestDeletedWhileCommitting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "torc.db")
 	var once sync.Once
@@ -125,7 +126,7 @@ func TestDeletedWhileCommitting(t *testing.T) {
 	wantHalted(t, w, errs[0], workflow.CodeUnavailable, "was deleted or moved")
 }
 
-// The journal of a database that took the place is left alone.
+// The journal of a database that took the place is not touched.
 func TestReplacedDatabaseIsNotTouched(t *testing.T) {
 	w := newWriting(t)
 	path := w.Path()
@@ -146,7 +147,7 @@ func TestReplacedDatabaseIsNotTouched(t *testing.T) {
 	}
 }
 
-// An empty database does not take the place of one that was saved.
+// An empty database does not take the place of a saved one.
 func TestNoNewDatabaseBesideSavedOne(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "torc.db")
 	writeFile(t, path+rescued+"20261122T100000Z", "")

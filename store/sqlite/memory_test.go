@@ -45,8 +45,8 @@ func TestInMemoryWithoutFile(t *testing.T) {
 	}
 }
 
-// A database in memory goes on with what the file has, keeps others away from
-// it, and changes it by a snapshot only.
+// A database in memory starts with the contents of its file, locks the file, and changes
+// it only by snapshots.
 func TestInMemoryOfFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "torc.db")
 	s := killed(t, path)
@@ -67,7 +67,7 @@ func TestInMemoryOfFile(t *testing.T) {
 	openWriting(t, Options{Path: path}).wantNames(s...)
 }
 
-// killed makes a database whose owner was killed: the rows are in its journal.
+// killed creates a database whose owner was killed: the rows are in its journal.
 func killed(t *testing.T, path string) (names []string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -40,15 +40,15 @@ func ofVersion(t *testing.T, version int, statements ...string) (path string) {
 	return path
 }
 
-// firstVersion writes a database of the first schema version, with an owner that is
-// on another host.
+// firstVersion writes a database of the first schema version, whose owner is on another
+// host.
 func firstVersion(t *testing.T, beat time.Time) (path string) {
 	return ofVersion(t, 1, fmt.Sprintf(`INSERT INTO owner (id, host, pid, boot_id, machine_id, epoch, started_ms, beat_ms)
 		VALUES (1, 'elsewhere', 7, 'boot', 'machine', 3, %[1]d, %[1]d)`, beat.UnixMilli()))
 }
 
-// A database of the version before opens, after a backup; what owned it is
-// believed as before.
+// A database of the previous version opens, after a backup; its owner is respected as
+// before.
 func TestDatabaseOfTheFirstVersion(t *testing.T) {
 	path := firstVersion(t, time.Now().Add(-time.Hour))
 	s, err := Open(t.Context(), Options{Path: path})
@@ -126,8 +126,8 @@ no null
 	}
 }
 
-// TestMigrationsAreNumbered: two with one number, from two branches, would be applied
-// in the order of their names, which nobody has chosen.
+// TestMigrationsAreNumbered: two migrations with one number, from two branches, would be
+// applied in the order of their names, which nobody has chosen.
 func TestMigrationsAreNumbered(t *testing.T) {
 	t.Parallel()
 	names, err := fs.Glob(migrations, "migration/*.sql")

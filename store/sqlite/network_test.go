@@ -34,8 +34,8 @@ func TestNetworkOf(t *testing.T) {
 	}
 }
 
-// On a network file system everything goes through one connection, which
-// shares no memory with anybody.
+// On a network file system everything goes through one connection, which shares no memory
+// with others.
 func TestNetworkMode(t *testing.T) {
 	var log bytes.Buffer
 	path := filepath.Join(t.TempDir(), "torc.db")
@@ -81,7 +81,7 @@ func TestNetworkModeAndBack(t *testing.T) {
 	}
 }
 
-// Readers see whole transactions and one state each, and nobody waits for ever.
+// Readers see whole transactions and one state each, and nobody waits forever.
 func TestNetworkModeReadersAndWriters(t *testing.T) {
 	w := newWritingOn(t, true)
 	const n = 50
@@ -123,7 +123,7 @@ func (w *writing) readTwice() {
 	}
 }
 
-// Who wants to look at a database that can be open only once is told who has it.
+// A reader of a database that can be open only once is told who has it open.
 func TestNetworkModeNamesTheOwner(t *testing.T) {
 	w := newWritingOn(t, true)
 	w.insert("a")
@@ -135,7 +135,7 @@ func TestNetworkModeNamesTheOwner(t *testing.T) {
 	}
 }
 
-// A lock that nobody of ours holds is another program's.
+// A lock that none of our processes holds belongs to another program.
 func TestNetworkModeOtherProgram(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "torc.db")
 	ourFile(t, path)

@@ -19,7 +19,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// sqlFile makes a database with plain SQLite.
+// sqlFile creates a database with plain SQLite.
 func sqlFile(t *testing.T, path string, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", path)
@@ -34,7 +34,7 @@ func sqlFile(t *testing.T, path string, statements ...string) {
 	}
 }
 
-// ourFile makes a database of ours with one workflow, closed.
+// ourFile creates a database of ours with one workflow, closed.
 func ourFile(t *testing.T, path string) {
 	t.Helper()
 	s, err := Open(t.Context(), Options{Path: path})
@@ -246,12 +246,12 @@ func TestOpenReadOnly(t *testing.T) {
 				t.Fatal(err)
 			}
 			ourFile(t, path)
-			err := errors.Join(os.Remove(path+".lock"), os.Chmod(path, tc.file), os.Chmod(dir, tc.dir), //nolint:gosec // to be opened by nobody
+			err := errors.Join(os.Remove(path+".lock"), os.Chmod(path, tc.file), os.Chmod(dir, tc.dir), //nolint:gosec // so that nobody can open it
 				os.Chmod(root, 0o755), os.Chmod(filepath.Dir(root), 0o755)) //nolint:gosec // so
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer os.Chmod(dir, 0o700) //nolint:errcheck // to be removed
+			defer os.Chmod(dir, 0o700) //nolint:errcheck // so that it can be removed
 			asNobody(t, func() { _, err = Open(context.Background(), Options{Path: path}) })
 			wantCode(t, err, workflow.CodeUnavailable)
 			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "read-only") {
@@ -261,8 +261,8 @@ func TestOpenReadOnly(t *testing.T) {
 	}
 }
 
-// A program that keeps the database locked is an error that says so, after a
-// while; nothing that was acknowledged is lost.
+// If a program keeps the database locked, there is an error about that after a while;
+// nothing that was acknowledged is lost.
 func TestLockedByAnotherProgram(t *testing.T) {
 	w := newWriting(t)
 	if err := w.Do("impatient", func(tx *Tx) error {
@@ -291,8 +291,8 @@ func TestLockedByAnotherProgram(t *testing.T) {
 	w.wantNames("b")
 }
 
-// The database of a release is backed up before the next one changes it. A
-// migration that fails leaves it as it was.
+// The database of a release is backed up before the next one changes it. A migration that
+// fails leaves it unchanged.
 func TestMigration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "torc.db")
 	ourFile(t, path)

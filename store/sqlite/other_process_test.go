@@ -14,8 +14,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// holdPath has this program open a database and keep it until its input ends. For
-// each line of input it makes a workflow of that name.
+// hold opens a database and keeps it open until the input ends. For each line of input it
+// creates a workflow with that name.
 const holdPath = "TORC_TEST_HOLD"
 
 func hold(path string) int {
@@ -38,7 +38,7 @@ func hold(path string) int {
 	return 0
 }
 
-// otherProcess is a process that has a database.
+// otherProcess is a process that has a database open.
 type otherProcess struct {
 	t   *testing.T
 	cmd *exec.Cmd
@@ -95,7 +95,7 @@ func (h *otherProcess) write(name string) string {
 	return h.line()
 }
 
-// A living process keeps its database, by whatever name another one comes.
+// A living process keeps its database, whatever name another process uses for it.
 func TestLivingOwnerIsNotDisplaced(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -158,8 +158,8 @@ func TestLivingOwnerIsNotDisplaced(t *testing.T) {
 	}
 }
 
-// The process of a killed owner is gone, which the next one sees at once, with or
-// without its lock.
+// The process of a killed owner is gone, which the next one sees at once, with or without
+// its lock.
 func TestKilledOwnerIsReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "torc.db")
 	h := startOther(t, path)

@@ -18,7 +18,7 @@ func TestOwnerDeath(t *testing.T) {
 	here := process{host: "a", pid: 7, bootID: "boot-1", machineID: "m", life: "pid:[1] 5"}
 	again := process{host: "a", pid: 7, bootID: "boot-2", machineID: "m2"}
 	other := process{host: "b", pid: 7, bootID: "boot-2", machineID: "m2"}
-	const alive, dead, unknown = 1, 2, 3 // what the system says of the process
+	const alive, dead, unknown = 1, 2, 3 // what the system says about the process
 	for _, tc := range []struct {
 		name   string
 		owner  process
@@ -66,8 +66,8 @@ func TestSecondDaemonIsRefused(t *testing.T) {
 	}
 }
 
-// withoutLock lets another host open the file as it does where locks are known
-// to one machine only.
+// withoutLock has another host open the file, as on file systems where locks work only
+// within one machine.
 func withoutLock(t *testing.T, s *DB) {
 	t.Helper()
 	if err := os.Rename(s.path+".lock", s.path+".lock-of-"+s.path[len(s.path)-1:]); err != nil {

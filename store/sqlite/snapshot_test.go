@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// namesIn opens a database as its next owner would and reads what is in it.
+// namesIn opens a database as its next owner would and reads its rows.
 func namesIn(t *testing.T, path string) []string {
 	t.Helper()
 	checkPages(t, path)
@@ -100,8 +100,7 @@ func TestSnapshotHasNoOwner(t *testing.T) {
 	openWriting(t, Options{Path: to, process: elsewhere})
 }
 
-// A database in memory replaces its file, again and again, and goes on from
-// there.
+// A database in memory replaces its file repeatedly, and starts from it.
 func TestSnapshotOfItsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "torc.db")
 	want := killed(t, path)

@@ -21,7 +21,7 @@ import (
 type writing struct {
 	*DB
 	t      *testing.T
-	points []string // failpoints that were passed; the writer's goroutine owns it
+	points []string // passed failpoints; the writer's goroutine owns it
 }
 
 func newWriting(t *testing.T) *writing {
@@ -50,7 +50,7 @@ func newWritingOn(t *testing.T, network bool) *writing {
 	return w
 }
 
-// insert is a use case that leaves a row.
+// insert returns a use case that leaves a row.
 func insert(name string) func(*Tx) error {
 	return func(tx *Tx) error {
 		_, err := tx.Insert(`INSERT INTO workflow (name, user, timestamp) VALUES (?, 'me', '')`, name)
@@ -58,7 +58,7 @@ func insert(name string) func(*Tx) error {
 	}
 }
 
-// names lists the rows that insert has left.
+// names lists the rows of insert.
 func (w *writing) names() []string {
 	w.t.Helper()
 	rows, err := w.Read.QueryContext(w.t.Context(), `SELECT name FROM workflow ORDER BY id`)
@@ -79,8 +79,8 @@ func (w *writing) wantNames(want ...string) {
 	}
 }
 
-// together runs use cases in one shared transaction, in their order, and
-// returns their errors.
+// together runs use cases in one shared transaction, in their order, and returns their
+// errors.
 func (w *writing) together(fns ...func(*Tx) error) []error {
 	w.t.Helper()
 	errs := make([]error, len(fns))
@@ -148,8 +148,8 @@ func TestPanicIsAnError(t *testing.T) {
 	w.wantNames("a", "c")
 }
 
-// A transaction that is lost as a whole is made again by each use case alone;
-// only what fails again has failed.
+// If a transaction is lost as a whole, each use case is repeated alone; only those that
+// fail again have failed.
 func TestLostTransactionIsRepeatedAlone(t *testing.T) {
 	w := newWriting(t)
 	runs := 0
@@ -170,10 +170,10 @@ func TestLostTransactionIsRepeatedAlone(t *testing.T) {
 	w.wantNames("a", "c")
 }
 
-// A COMMIT that fails because of one use case does not take the others along.
+// A COMMIT that fails because of one use case does not affect the others.
 func TestFailingCommitIsRepeatedAlone(t *testing.T) {
 	w := newWriting(t)
-	dangling := func(tx *Tx) error { // seen at COMMIT
+	dangling := func(tx *Tx) error { // detected at COMMIT
 		if _, err := tx.Exec(`PRAGMA defer_foreign_keys = on`); err != nil {
 			return err
 		}
@@ -273,7 +273,7 @@ func TestFullDisk(t *testing.T) {
 			return err
 		})
 	}
-	if err := limit(1); err != nil { // that is, what it has now
+	if err := limit(1); err != nil { // that is, its current size
 		t.Fatal(err)
 	}
 	errs := w.together(insert("a"), insert(strings.Repeat("x", 1<<20)), insert("c"))
