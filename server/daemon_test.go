@@ -206,7 +206,7 @@ func TestDaemonWithoutASocket(t *testing.T) {
 	if err := d.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Count(log.String(), "no Unix socket") != 1 || !strings.Contains(log.String(), "/gone/state") || !strings.Contains(log.String(), e.URL) {
+	if strings.Count(log.String(), "no folder for a Unix socket") != 1 || !strings.Contains(log.String(), "/gone/state") || !strings.Contains(log.String(), e.URL) {
 		t.Error(log.String())
 	}
 }
