@@ -116,8 +116,5 @@ func Backup(ctx context.Context, path, to string) error { return sqlite.Backup(c
 // for an unreadable file; Open says why.
 func OfTorc(ctx context.Context, path string) bool { return sqlite.OfTorc(ctx, path) }
 
-// SchemaVersion returns the version of this program's schema.
-func SchemaVersion() int { return sqlite.SchemaVersion() }
-
 // Page is a part of a list, and its order.
 type Page = sqlite.Page

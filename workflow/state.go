@@ -115,17 +115,6 @@ func CanTransition(from, to JobStatus, op Operation) bool {
 	return false
 }
 
-// Sources lists the statuses from which op may lead to a status, ascending.
-func Sources(op Operation, to JobStatus) []JobStatus {
-	var from []JobStatus
-	for _, s := range JobStatuses() {
-		if CanTransition(s, to, op) {
-			from = append(from, s)
-		}
-	}
-	return from
-}
-
 // Operations lists all operations in the order of a job's life.
 func Operations() []Operation {
 	var all []Operation
@@ -151,7 +140,3 @@ func Transitions() []Transition {
 	}
 	return all
 }
-
-// InitialStatuses are the statuses that a job may be created in: Blocked is
-// for spawned jobs, which wait for the job that spawned them.
-func InitialStatuses() []JobStatus { return []JobStatus{Uninitialized, Blocked} }

@@ -30,7 +30,7 @@ what an operator may do at any time (manage, reset) and what clients of torc's A
 the table has everything.
 
 ` + "```mermaid\nstateDiagram-v2\n")
-	for _, s := range InitialStatuses() {
+	for _, s := range initialStatuses() {
 		fmt.Fprintf(&b, "    [*] --> %s\n", s)
 	}
 	for _, from := range JobStatuses() {
@@ -60,7 +60,7 @@ func writeRows(b *strings.Builder, op Operation) {
 	var order []string
 	for _, to := range JobStatuses() {
 		var from []string
-		for _, s := range Sources(op, to) {
+		for _, s := range sources(op, to) {
 			from = append(from, s.String())
 		}
 		if key := strings.Join(from, ", "); key != "" {
@@ -221,3 +221,18 @@ func TestStatusSets(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// sources lists the statuses from which op may lead to a status, ascending.
+func sources(op Operation, to JobStatus) []JobStatus {
+	var from []JobStatus
+	for _, s := range JobStatuses() {
+		if CanTransition(s, to, op) {
+			from = append(from, s)
+		}
+	}
+	return from
+}
+
+// initialStatuses are the statuses that a job may be created in: Blocked is
+// for spawned jobs, which wait for the job that spawned them.
+func initialStatuses() []JobStatus { return []JobStatus{Uninitialized, Blocked} }

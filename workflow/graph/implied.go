@@ -91,10 +91,3 @@ func (w writers) merge(j *workflow.JobDefinition) []int32 {
 	slices.Sort(deps)
 	return slices.Compact(deps)
 }
-
-// CycleOf returns a cycle of the definition's jobs, nil if there is none; see
-// FindCycle.
-func CycleOf(d *workflow.Definition) []int {
-	deps := Dependencies(d)
-	return FindCycle(len(deps), func(i int) []int32 { return deps[i] })
-}
