@@ -38,17 +38,14 @@ func newList(a *cli.Factory) *cobra.Command {
 		listing                       cli.ListFlags
 		schedulerID, configID, status string
 	)
-	cmd := &cobra.Command{
+	cmd := cli.OnWorkflow(a, &cobra.Command{
 		Use:   "list [WORKFLOW]",
 		Short: "List the requested allocations",
 		Long: `List the requested allocations, as torc does. ` + "`torc-slurm sq`" + ` shows more
 about them.`,
 		Example: `  torc-slurm scheduled-compute-nodes list 12
   torc-slurm scheduled-compute-nodes list 12 --status pending`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	})
 	cli.FreeLetterS(a, cmd)
 	listing.Add(cmd, cli.ListShorthands{}, "scheduler_id", "scheduler_config_id", "scheduler_type", "status")
 	f := cmd.Flags()

@@ -23,7 +23,7 @@ const maxPollAge = time.Minute
 // NewQueue returns sq, the command that shows the allocations in Slurm's queue.
 func NewQueue(a *cli.Factory) *cobra.Command {
 	var ended, fresh bool
-	cmd := &cobra.Command{
+	cmd := cli.OnWorkflow(a, &cobra.Command{
 		Use:   "sq [WORKFLOW]",
 		Short: "Show the allocations in Slurm's queue, and what runs in them",
 		Long: `Show your allocations like squeue does, with the jobs that run in them: why an
@@ -37,9 +37,7 @@ little load on Slurm.`,
   torc-slurm sq 12 --ended          also those that have ended, and why
   watch -n 5 torc-slurm sq
   torc-slurm -f json sq | jq '.items[] | select(.state == "pending") | .reason_text'`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.WithCSV(cli.ServerExits()),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
+		Annotations: cli.WithCSV(cli.ServerExits()),
 		RunE: a.ServerCommand(func(ctx context.Context, c *cli.Connection, args []string) error {
 			filter := client.AllocationQueueFilter{Ended: ended, MaxAge: maxPollAge}
 			if fresh {
@@ -54,7 +52,7 @@ little load on Slurm.`,
 			}
 			return showQueue(ctx, a, c, filter)
 		}),
-	}
+	})
 	cmd.Flags().BoolVar(&ended, "ended", false, "also allocations that have ended")
 	cmd.Flags().BoolVar(&fresh, "fresh", false, "have the daemon poll Slurm now, even if its last poll is recent")
 	return cmd

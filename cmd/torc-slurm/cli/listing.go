@@ -84,6 +84,16 @@ func (a *Factory) WorkflowCommand(body func(ctx context.Context, c *Connection, 
 	return a.aboutWorkflow(a.WorkflowID, body)
 }
 
+// OnWorkflow makes a command take a workflow, which is optional, and returns it. Unless the
+// command has its own exit statuses, they are those of a command that calls the server.
+func OnWorkflow(a *Factory, c *cobra.Command) *cobra.Command {
+	c.Args, c.ValidArgsFunction = cobra.MaximumNArgs(1), CompleteWorkflows(a, 1)
+	if c.Annotations == nil {
+		c.Annotations = ServerExits()
+	}
+	return c
+}
+
 // WorkflowView is WorkflowCommand for a command that changes nothing.
 func (a *Factory) WorkflowView(body func(ctx context.Context, c *Connection, workflowID int64) error) func(*cobra.Command, []string) error {
 	return a.aboutWorkflow(a.LatestWorkflowID, body)

@@ -89,15 +89,12 @@ func newList(a *cli.Factory) *cobra.Command {
 		listing   cli.ListFlags
 		scheduled int64
 	)
-	cmd := &cobra.Command{
+	cmd := cli.OnWorkflow(a, &cobra.Command{
 		Use:   "list [WORKFLOW]",
 		Short: "List the runners of a workflow",
 		Example: `  torc-slurm compute-nodes list 12
   torc-slurm -f json compute-nodes list 12 | jq '.items[] | select(.is_active)'`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	})
 	cli.FreeLetterS(a, cmd)
 	listing.Add(cmd, cli.ListShorthands{Offset: "o", SortBy: "s", Reverse: "r"}, "hostname", "pid", "start_time", "duration_seconds",
 		"is_active", "num_cpus", "memory_gb", "num_gpus", "num_nodes", "peak_cpu_percent", "avg_cpu_percent", "peak_memory_bytes", "avg_memory_bytes")

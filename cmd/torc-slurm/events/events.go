@@ -37,14 +37,11 @@ var eventColumns = cli.List[api.Event]{Things: "events", Columns: []cli.Column[a
 
 func newCreate(a *cli.Factory) *cobra.Command {
 	var data string
-	cmd := &cobra.Command{
-		Use:               "create [WORKFLOW] --data JSON",
-		Short:             "Append a user event to a workflow's log",
-		Example:           `  torc-slurm events create 12 -d '{"category": "note", "text": "started the second half"}'`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	cmd := cli.OnWorkflow(a, &cobra.Command{
+		Use:     "create [WORKFLOW] --data JSON",
+		Short:   "Append a user event to a workflow's log",
+		Example: `  torc-slurm events create 12 -d '{"category": "note", "text": "started the second half"}'`,
+	})
 	cmd.Flags().StringVarP(&data, "data", "d", "", "data of the event, as `JSON`; its category can be filtered by")
 	_ = cmd.MarkFlagRequired("data")
 	check := func() error { return cli.CheckJSON("data", data) }
@@ -63,16 +60,13 @@ func newList(a *cli.Factory) *cobra.Command {
 		listing  cli.ListFlags
 		category string
 	)
-	cmd := &cobra.Command{
+	cmd := cli.OnWorkflow(a, &cobra.Command{
 		Use:   "list [WORKFLOW]",
 		Short: "List what has happened in a workflow",
 		Example: `  torc-slurm events list 12
   torc-slurm events list 12 -r -l 20                 the latest first
   torc-slurm -f json events list 12 | jq '.items[] | select(.event_type == "job_failed")'`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	})
 	cli.FreeLetterS(a, cmd)
 	listing.Add(cmd, cli.ListShorthands{Offset: "o", SortBy: "s", Reverse: "r"}, "timestamp", "data", "seq")
 	cmd.Flags().StringVarP(&category, "type", "t", "", "only events of this `CATEGORY`")
@@ -85,13 +79,11 @@ func newList(a *cli.Factory) *cobra.Command {
 }
 
 func newGetLatest(a *cli.Factory) *cobra.Command {
-	return &cobra.Command{
-		Use:               "get-latest-event [WORKFLOW]",
-		Short:             "Show the latest event of a workflow",
-		Example:           `  torc-slurm -f json events get-latest-event 12`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.WithCSV(cli.ServerExits()),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
+	return cli.OnWorkflow(a, &cobra.Command{
+		Use:         "get-latest-event [WORKFLOW]",
+		Short:       "Show the latest event of a workflow",
+		Example:     `  torc-slurm -f json events get-latest-event 12`,
+		Annotations: cli.WithCSV(cli.ServerExits()),
 		RunE: a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
 			latest := client.EventFilter{WorkflowID: id, Page: client.Page{Limit: 1, SortBy: "seq", Reverse: true}}
 			events, err := client.Collect(c.Events.List(ctx, latest))
@@ -105,7 +97,7 @@ func newGetLatest(a *cli.Factory) *cobra.Command {
 			}
 			return cli.ShowList(a, eventColumns, events)
 		}),
-	}
+	})
 }
 
 func newDelete(a *cli.Factory) *cobra.Command {

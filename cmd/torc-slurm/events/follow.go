@@ -30,7 +30,7 @@ type followFlags struct {
 
 func newFollow(a *cli.Factory) *cobra.Command {
 	flags := followFlags{after: -1}
-	c := &cobra.Command{
+	c := cli.OnWorkflow(a, &cobra.Command{
 		Use:     "follow [ID]",
 		Aliases: []string{"monitor"},
 		Short:   "Show the events of a workflow as they happen",
@@ -40,13 +40,11 @@ is missed. With -f json each line is an object.`,
 		Example: `  torc-slurm events follow 12
   torc-slurm events follow 12 --after 0 --until-end
   torc-slurm -f json events follow 12 --level warning --filename events.jsonl`,
-		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-		Annotations:       cli.ServerExits(cli.ExitInterrupted),
+		Annotations: cli.ServerExits(cli.ExitInterrupted),
 		RunE: func(c *cobra.Command, args []string) error {
 			return runEventsFollow(c.Context(), a, cli.FirstArg(args), flags)
 		},
-	}
+	})
 	c.Flags().StringVar(&flags.level, "level", "info", "minimum `LEVEL`: debug, info, warning, error")
 	c.Flags().Float64VarP(&flags.duration, "duration", "d", 0, "end after this many `MINUTES`")
 	c.Flags().StringVar(&flags.file, "filename", "", "write to `FILE` instead of standard output")

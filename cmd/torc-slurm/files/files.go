@@ -44,13 +44,10 @@ func modTimeText(seconds *float64) string {
 
 func newCreate(a *cli.Factory) *cobra.Command {
 	var f api.File
-	cmd := &cobra.Command{
-		Use:               "create [WORKFLOW] --name NAME --path PATH",
-		Short:             "Add a file to a workflow",
-		Example:           `  torc-slurm files create 12 -n params -p inputs/params.json`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
+	cmd := cli.OnWorkflow(a, &cobra.Command{
+		Use:     "create [WORKFLOW] --name NAME --path PATH",
+		Short:   "Add a file to a workflow",
+		Example: `  torc-slurm files create 12 -n params -p inputs/params.json`,
 		RunE: a.WorkflowCommand(func(ctx context.Context, c *cli.Connection, id int64) error {
 			f.WorkflowID = id
 			var err error
@@ -63,7 +60,7 @@ func newCreate(a *cli.Factory) *cobra.Command {
 			}
 			return a.ShowMessage(created, "Created file %s", cli.OrEmpty(created.ID))
 		}),
-	}
+	})
 	cmd.Flags().StringVarP(&f.Name, "name", "n", "", "`NAME` of the file in the workflow")
 	cmd.Flags().StringVarP(&f.Path, "path", "p", "", "`PATH` of the file")
 	_ = cmd.MarkFlagRequired("name")
@@ -76,15 +73,12 @@ func newList(a *cli.Factory) *cobra.Command {
 		listing  cli.ListFlags
 		producer int64
 	)
-	cmd := &cobra.Command{
+	cmd := cli.OnWorkflow(a, &cobra.Command{
 		Use:   "list [WORKFLOW]",
 		Short: "List the files of a workflow",
 		Example: `  torc-slurm files list 12
   torc-slurm -f csv files list 12 --produced-by-job-id 42`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	})
 	listing.Add(cmd, cli.ListShorthands{}, "name", "path", "st_mtime")
 	cmd.Flags().Int64Var(&producer, "produced-by-job-id", 0, "only files that this `JOB` writes")
 	cmd.RunE = cli.Checked(listing.Check, a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
@@ -160,16 +154,14 @@ func newDelete(a *cli.Factory) *cobra.Command {
 }
 
 func newListRequired(a *cli.Factory) *cobra.Command {
-	return &cobra.Command{
+	return cli.OnWorkflow(a, &cobra.Command{
 		Use:   "list-required-existing [WORKFLOW]",
 		Short: "List the files that must exist",
 		Long: `List the files that must exist before a workflow can continue: those that jobs read
 and no job writes, and the outputs of completed jobs.`,
 		Example: `  torc-slurm files list-required-existing 12
   torc-slurm -f json files list-required-existing 12 | jq -r '.items[].path' | xargs ls -l`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.WithCSV(cli.ServerExits()),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
+		Annotations: cli.WithCSV(cli.ServerExits()),
 		RunE: a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
 			ids, err := c.Files.RequiredExisting(ctx, id)
 			if err != nil {
@@ -190,5 +182,5 @@ and no job writes, and the outputs of completed jobs.`,
 			}
 			return cli.ShowList(a, fileColumns, files)
 		}),
-	}
+	})
 }

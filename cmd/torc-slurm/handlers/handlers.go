@@ -28,14 +28,11 @@ var handlerColumns = cli.List[api.FailureHandler]{Things: "failure handlers", Co
 
 func newList(a *cli.Factory) *cobra.Command {
 	var listing cli.ListFlags
-	cmd := &cobra.Command{
-		Use:               "list [WORKFLOW]",
-		Short:             "List the failure handlers of a workflow",
-		Example:           `  torc-slurm failure-handlers list 12`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	cmd := cli.OnWorkflow(a, &cobra.Command{
+		Use:     "list [WORKFLOW]",
+		Short:   "List the failure handlers of a workflow",
+		Example: `  torc-slurm failure-handlers list 12`,
+	})
 	listing.Add(cmd, cli.ListShorthands{})
 	cmd.RunE = cli.Checked(listing.Check, a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
 		return cli.ShowAll(a, handlerColumns, c.FailureHandlers.List(ctx, id, listing.Page))

@@ -21,7 +21,7 @@ func New(a *cli.Factory) *cobra.Command {
 }
 
 func newList(a *cli.Factory) *cobra.Command {
-	return &cobra.Command{
+	return cli.OnWorkflow(a, &cobra.Command{
 		Use:   "list [WORKFLOW]",
 		Short: "List held jobs, grouped by how they failed",
 		Long: `List the held jobs (pending_failed) of a workflow, or of all. Jobs are in one group
@@ -30,9 +30,7 @@ stderr differ only in numbers, times, paths and addresses.`,
 		Example: `  torc-slurm holds list
   torc-slurm holds list 12
   torc-slurm -f json holds list 12 | jq '.items[0].job_ids'`,
-		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-		Annotations:       cli.WithCSV(cli.ServerExits()),
+		Annotations: cli.WithCSV(cli.ServerExits()),
 		RunE: a.ServerCommand(func(ctx context.Context, c *cli.Connection, args []string) error {
 			id, err := cli.SomeWorkflow(args)
 			if err != nil {
@@ -44,7 +42,7 @@ stderr differ only in numbers, times, paths and addresses.`,
 			}
 			return showHolds(a, groups)
 		}),
-	}
+	})
 }
 
 // showHolds writes the groups, and below the table the last lines of their stderr.

@@ -21,16 +21,13 @@ func newCreate(a *cli.Factory) *cobra.Command {
 		requirements        int64
 		blockedBy, in, outs []int64
 	)
-	cmd := &cobra.Command{
+	cmd := cli.OnWorkflow(a, &cobra.Command{
 		Use:   "create [WORKFLOW] --name NAME --command COMMAND",
 		Short: "Add a job to a workflow",
 		Long:  `Add a job to a workflow. It is uninitialized until "workflows init" or "run".`,
 		Example: `  torc-slurm jobs create 12 -n merge -c './merge.sh' -b 41,42
   torc-slurm jobs create 12 -n look -c './look.sh' -i 7 -o 8 -r 3`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	})
 	cmd.RunE = a.WorkflowCommand(func(ctx context.Context, c *cli.Connection, id int64) error {
 		job.WorkflowID = id
 		job.ResourceRequirementsID = cli.Given(cmd, "resource-requirements-id", requirements)

@@ -51,15 +51,12 @@ func afterSome(err error, n int, doing string) error {
 
 func newDeleteAll(a *cli.Factory) *cobra.Command {
 	var noPrompts bool
-	cmd := &cobra.Command{
+	cmd := cli.OnWorkflow(a, &cobra.Command{
 		Use:   "delete-all [WORKFLOW]",
 		Short: "Delete all jobs of a workflow",
 		Example: `  torc-slurm jobs delete-all 12
   torc-slurm jobs delete-all 12 --no-prompts`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	})
 	cmd.RunE = a.WorkflowCommand(func(ctx context.Context, c *cli.Connection, id int64) error {
 		ids, err := c.Jobs.IDs(ctx, id)
 		if err != nil {

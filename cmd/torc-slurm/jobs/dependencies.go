@@ -28,15 +28,12 @@ var dependencyColumns = cli.List[api.JobDependency]{Things: "dependencies", Colu
 
 func newJobJob(a *cli.Factory) *cobra.Command {
 	var listing cli.ListFlags
-	cmd := &cobra.Command{
+	cmd := cli.OnWorkflow(a, &cobra.Command{
 		Use:   "job-job [WORKFLOW]",
 		Short: "List which job waits for which",
 		Example: `  torc-slurm job-dependencies job-job 12
   torc-slurm -f csv job-dependencies job-job 12 > edges.csv`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	})
 	listing.Add(cmd, cli.ListShorthands{})
 	cmd.RunE = cli.Checked(listing.Check, a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
 		return cli.ShowAll(a, dependencyColumns, c.Jobs.Dependencies(ctx, id, listing.Page))
@@ -55,14 +52,11 @@ var fileRelationshipColumns = cli.List[api.JobFileRelationship]{Things: "relatio
 
 func newJobFile(a *cli.Factory) *cobra.Command {
 	var listing cli.ListFlags
-	cmd := &cobra.Command{
-		Use:               "job-file [WORKFLOW]",
-		Short:             "List which jobs write and read which files",
-		Example:           `  torc-slurm job-dependencies job-file 12`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	cmd := cli.OnWorkflow(a, &cobra.Command{
+		Use:     "job-file [WORKFLOW]",
+		Short:   "List which jobs write and read which files",
+		Example: `  torc-slurm job-dependencies job-file 12`,
+	})
 	listing.Add(cmd, cli.ListShorthands{})
 	cmd.RunE = cli.Checked(listing.Check, a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
 		return cli.ShowAll(a, fileRelationshipColumns, c.Jobs.FileRelationships(ctx, id, listing.Page))
@@ -81,14 +75,11 @@ var userDataRelationshipColumns = cli.List[api.JobUserDataRelationship]{Things: 
 
 func newJobUserData(a *cli.Factory) *cobra.Command {
 	var listing cli.ListFlags
-	cmd := &cobra.Command{
-		Use:               "job-user-data [WORKFLOW]",
-		Short:             "List which jobs write and read which user data",
-		Example:           `  torc-slurm job-dependencies job-user-data 12`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	cmd := cli.OnWorkflow(a, &cobra.Command{
+		Use:     "job-user-data [WORKFLOW]",
+		Short:   "List which jobs write and read which user data",
+		Example: `  torc-slurm job-dependencies job-user-data 12`,
+	})
 	listing.Add(cmd, cli.ListShorthands{})
 	cmd.RunE = cli.Checked(listing.Check, a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
 		return cli.ShowAll(a, userDataRelationshipColumns, c.Jobs.UserDataRelationships(ctx, id, listing.Page))

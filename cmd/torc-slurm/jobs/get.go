@@ -39,18 +39,16 @@ func newGet(a *cli.Factory) *cobra.Command {
 }
 
 func newRunning(a *cli.Factory) *cobra.Command {
-	return &cobra.Command{
+	return cli.OnWorkflow(a, &cobra.Command{
 		Use:   "running [WORKFLOW]",
 		Short: "List the running jobs of a workflow with their nodes",
 		Example: `  torc-slurm jobs running 12
   torc-slurm -f csv jobs running 12`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.WithCSV(cli.ServerExits()),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
+		Annotations: cli.WithCSV(cli.ServerExits()),
 		RunE: a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
 			return cli.ShowAll(a, runningColumns(a.Now()), c.Jobs.Running(ctx, id, client.Page{}))
 		}),
-	}
+	})
 }
 
 func runningColumns(now time.Time) cli.List[api.RunningJob] {

@@ -21,17 +21,14 @@ func newList(a *cli.Factory) *cobra.Command {
 		relations bool
 		exclude   []string
 	)
-	cmd := &cobra.Command{
+	cmd := cli.OnWorkflow(a, &cobra.Command{
 		Use:   "list [WORKFLOW]",
 		Short: "List the jobs of a workflow",
 		Example: `  torc-slurm jobs list 12
   torc-slurm jobs list 12 -s failed -x command
   torc-slurm -f csv jobs list 12 > jobs.csv
   torc-slurm -f json jobs list 12 --include-relationships`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	})
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		filter := client.JobFilter{Page: listing.Page, UpstreamJobID: cli.Given(cmd, "upstream-job-id", upstream), IncludeRelationships: relations}
 		if status != "" {

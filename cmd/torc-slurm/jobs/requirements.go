@@ -28,15 +28,13 @@ type jobRequirements struct {
 
 func newListResourceRequirements(a *cli.Factory) *cobra.Command {
 	var jobID int64
-	cmd := &cobra.Command{
+	cmd := cli.OnWorkflow(a, &cobra.Command{
 		Use:   "list-resource-requirements [WORKFLOW]",
 		Short: "List jobs with their resource requirements",
 		Example: `  torc-slurm jobs list-resource-requirements 12
   torc-slurm jobs list-resource-requirements 12 -j 42`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.WithCSV(cli.ServerExits()),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+		Annotations: cli.WithCSV(cli.ServerExits()),
+	})
 	cmd.Flags().Int64VarP(&jobID, "job-id", "j", 0, "only this job")
 	cmd.RunE = a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
 		jobs, err := jobsOf(ctx, c, id, cli.Given(cmd, "job-id", jobID))
@@ -97,15 +95,13 @@ type jobHandler struct {
 
 func newListFailureHandlers(a *cli.Factory) *cobra.Command {
 	var jobID int64
-	cmd := &cobra.Command{
-		Use:               "list-failure-handlers [WORKFLOW]",
-		Short:             "List jobs with their failure handlers",
-		Long:              `List the jobs that have a failure handler.`,
-		Example:           `  torc-slurm jobs list-failure-handlers 12`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.WithCSV(cli.ServerExits()),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	cmd := cli.OnWorkflow(a, &cobra.Command{
+		Use:         "list-failure-handlers [WORKFLOW]",
+		Short:       "List jobs with their failure handlers",
+		Long:        `List the jobs that have a failure handler.`,
+		Example:     `  torc-slurm jobs list-failure-handlers 12`,
+		Annotations: cli.WithCSV(cli.ServerExits()),
+	})
 	cmd.Flags().Int64VarP(&jobID, "job-id", "j", 0, "only this job")
 	cmd.RunE = a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
 		jobs, err := jobsOf(ctx, c, id, cli.Given(cmd, "job-id", jobID))

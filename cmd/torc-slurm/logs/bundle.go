@@ -26,16 +26,13 @@ import (
 
 func newBundle(a *cli.Factory) *cobra.Command {
 	var outputDir, bundleDir string
-	cmd := &cobra.Command{
+	cmd := cli.OnWorkflow(a, &cobra.Command{
 		Use:   "bundle [WORKFLOW]",
 		Short: "Collect the log files of a workflow in one archive",
 		Long: `Collect the log files of a workflow from its output directory in the archive
 wf<ID>.tar.gz, to send it to somebody or to search it with "logs analyze".`,
 		Example: `  torc-slurm logs bundle 12
   torc-slurm logs bundle 12 -o /scratch/torc_output --bundle-dir /tmp`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
 		RunE: a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
 			w, err := c.Workflows.Get(ctx, id)
 			if err != nil {
@@ -47,7 +44,7 @@ wf<ID>.tar.gz, to send it to somebody or to search it with "logs analyze".`,
 			}
 			return bundle(ctx, a, w, dirs, a.Path(bundleDir))
 		}),
-	}
+	})
 	f := cmd.Flags()
 	f.StringVarP(&outputDir, "output-dir", "o", "", "output `DIR` of the workflow (default torc_output)")
 	f.StringVar(&bundleDir, "bundle-dir", ".", "`DIR` for the archive")

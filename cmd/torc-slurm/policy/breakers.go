@@ -19,7 +19,7 @@ func NewBreakers(a *cli.Factory) *cobra.Command {
 
 func newBreakersList(a *cli.Factory) *cobra.Command {
 	var all bool
-	cmd := &cobra.Command{
+	cmd := cli.OnWorkflow(a, &cobra.Command{
 		Use:   "list [WORKFLOW]",
 		Short: "List open circuit breakers",
 		Long: `List the open circuit breakers: those of a workflow and the node breaker, which is
@@ -28,9 +28,7 @@ attempts that opened them.`,
 		Example: `  torc-slurm breakers list
   torc-slurm breakers list 12 --all
   torc-slurm -f json breakers list | jq '.items[].attempts'`,
-		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-		Annotations:       cli.WithCSV(cli.ServerExits()),
+		Annotations: cli.WithCSV(cli.ServerExits()),
 		RunE: a.ServerCommand(func(ctx context.Context, c *cli.Connection, args []string) error {
 			id, err := cli.SomeWorkflow(args)
 			if err != nil {
@@ -46,7 +44,7 @@ attempts that opened them.`,
 			}
 			return showBreakers(a, things, trips)
 		}),
-	}
+	})
 	cmd.Flags().BoolVar(&all, "all", false, "also those that have closed")
 	return cmd
 }

@@ -77,14 +77,11 @@ func (r *requirementFlags) check() error {
 
 func newCreate(a *cli.Factory) *cobra.Command {
 	var flags requirementFlags
-	cmd := &cobra.Command{
-		Use:               "create [WORKFLOW] --name NAME",
-		Short:             "Add resource requirements to a workflow",
-		Example:           `  torc-slurm resource-requirements create 12 -n big --num-cpus 16 -m 64g --runtime PT4H`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	cmd := cli.OnWorkflow(a, &cobra.Command{
+		Use:     "create [WORKFLOW] --name NAME",
+		Short:   "Add resource requirements to a workflow",
+		Example: `  torc-slurm resource-requirements create 12 -n big --num-cpus 16 -m 64g --runtime PT4H`,
+	})
 	flags.add(cmd)
 	_ = cmd.MarkFlagRequired("name")
 	cmd.RunE = cli.Checked(flags.check, a.WorkflowCommand(func(ctx context.Context, c *cli.Connection, id int64) error {
@@ -101,14 +98,11 @@ func newCreate(a *cli.Factory) *cobra.Command {
 
 func newList(a *cli.Factory) *cobra.Command {
 	var listing cli.ListFlags
-	cmd := &cobra.Command{
-		Use:               "list [WORKFLOW]",
-		Short:             "List the resource requirements of a workflow",
-		Example:           `  torc-slurm resource-requirements list 12 --sort-by memory_bytes --reverse-sort`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	cmd := cli.OnWorkflow(a, &cobra.Command{
+		Use:     "list [WORKFLOW]",
+		Short:   "List the resource requirements of a workflow",
+		Example: `  torc-slurm resource-requirements list 12 --sort-by memory_bytes --reverse-sort`,
+	})
 	listing.Add(cmd, cli.ListShorthands{}, "name", "num_cpus", "num_gpus", "num_nodes", "memory", "runtime", "memory_bytes", "runtime_s")
 	cmd.RunE = cli.Checked(listing.Check, a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
 		return cli.ShowAll(a, resourceRequirementsColumns, c.ResourceRequirements.List(ctx, client.ResourceRequirementsFilter{Page: listing.Page, WorkflowID: id}))

@@ -86,7 +86,7 @@ func (o *resultFlags) collect(ctx context.Context, c *cli.Connection, filter cli
 
 func newList(a *cli.Factory) *cobra.Command {
 	var o resultFlags
-	cmd := &cobra.Command{
+	cmd := cli.OnWorkflow(a, &cobra.Command{
 		Use:   "list [WORKFLOW]",
 		Short: "List how the jobs of a workflow have ended",
 		Long: `List the results of a workflow: the latest one of each job, or all of them with
@@ -97,10 +97,7 @@ files.`,
   torc-slurm results list 12 --all-runs -j 42
   torc-slurm -f csv results list 12 > results.csv
   torc-slurm results list 12 --failed --include-logs | jq -r '.items[].job_stderr'`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	})
 	cli.FreeLetterS(a, cmd)
 	o.add(cmd)
 	cmd.Flags().BoolVar(&o.withLogs, "include-logs", false, "as JSON, with the paths of log files")
@@ -111,14 +108,11 @@ files.`,
 // NewReport is results list --include-logs under its old name.
 func NewReport(a *cli.Factory) *cobra.Command {
 	o := resultFlags{withLogs: true}
-	cmd := &cobra.Command{
-		Use:               "results [WORKFLOW]",
-		Short:             "List results with the paths of log files, as JSON",
-		Example:           `  torc-slurm reports results 12`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	cmd := cli.OnWorkflow(a, &cobra.Command{
+		Use:     "results [WORKFLOW]",
+		Short:   "List results with the paths of log files, as JSON",
+		Example: `  torc-slurm reports results 12`,
+	})
 	cli.FreeLetterS(a, cmd)
 	o.add(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error { return runResults(a, cmd, args, &o) }

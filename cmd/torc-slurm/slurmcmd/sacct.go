@@ -57,17 +57,15 @@ func newSacct(a *cli.Factory) *cobra.Command {
 		outputDir string
 		save      bool
 	)
-	cmd := &cobra.Command{
+	cmd := cli.OnWorkflow(a, &cobra.Command{
 		Use:   "sacct [WORKFLOW]",
 		Short: "Show Slurm's accounting of a workflow's allocations",
 		Long: `Show Slurm's accounting records of a workflow's allocations and their steps. sacct is
 called once, on this machine.`,
 		Example: `  torc-slurm slurm sacct 12
   torc-slurm -f json slurm sacct 12 | jq '.summary[] | select(.state == "OUT_OF_MEMORY")'`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.WithCSV(cli.ServerExits()),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+		Annotations: cli.WithCSV(cli.ServerExits()),
+	})
 	cmd.Flags().StringVarP(&outputDir, "output-dir", "o", "", "`DIR` for --save-json (default torc_output)")
 	cmd.Flags().BoolVar(&save, "save-json", false, "write the records of each Slurm job to sacct_<ID>.json in the output directory")
 	cmd.RunE = a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {

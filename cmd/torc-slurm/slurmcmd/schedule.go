@@ -30,7 +30,7 @@ type scheduleFlags struct {
 // newSchedule returns the command that requests allocations, under one of its two names.
 func newSchedule(a *cli.Factory, name string) *cobra.Command {
 	var flags scheduleFlags
-	cmd := &cobra.Command{
+	cmd := cli.OnWorkflow(a, &cobra.Command{
 		Use:   name + " [WORKFLOW]",
 		Short: "Request allocations for a workflow from Slurm",
 		Long: `Request allocations for a workflow from Slurm now. A workflow that has not been started
@@ -44,10 +44,8 @@ of existing ones; ` + "`torc-slurm sq`" + ` shows those.`,
 		Example: `  torc-slurm slurm ` + name + ` 12
   torc-slurm slurm ` + name + ` 12 -n 4
   torc-slurm slurm ` + name + ` 12 --scheduler-config-id 3`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits("6 jobs of the workflow fit no allocation", "1 Slurm granted fewer allocations than requested, or none"),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+		Annotations: cli.ServerExits("6 jobs of the workflow fit no allocation", "1 Slurm granted fewer allocations than requested, or none"),
+	})
 	flags.Add(cmd, "output")
 	f := cmd.Flags()
 	f.Int64VarP(&flags.count, "num-hpc-jobs", "n", 1, "`NUMBER` of allocations")

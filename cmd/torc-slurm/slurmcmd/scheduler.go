@@ -82,17 +82,14 @@ func (s *schedulerFlags) apply(cmd *cobra.Command, to *api.SlurmScheduler, isNew
 
 func newCreate(a *cli.Factory) *cobra.Command {
 	var flags schedulerFlags
-	cmd := &cobra.Command{
+	cmd := cli.OnWorkflow(a, &cobra.Command{
 		Use:   "create [WORKFLOW] --account ACCOUNT",
 		Short: "Add a Slurm scheduler to a workflow",
 		Long: `Add a Slurm scheduler to a workflow: the shape of an allocation that an action can
 request, or ` + "`torc-slurm slurm schedule`" + `.`,
 		Example: `  torc-slurm slurm create 12 -n short -a myproject -p debug -W 01:00:00
   torc-slurm slurm create 12 -n chain -a myproject --serialize-allocations    one after the other`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	})
 	flags.add(cmd, "n", "N", "W")
 	cmd.Flags().BoolVar(&flags.serialize, "serialize-allocations", false, "each allocation starts after the previous one has ended")
 	_ = cmd.MarkFlagRequired("account")
@@ -138,14 +135,11 @@ func newUpdate(a *cli.Factory) *cobra.Command {
 
 func newList(a *cli.Factory) *cobra.Command {
 	var listing cli.ListFlags
-	cmd := &cobra.Command{
-		Use:               "list [WORKFLOW]",
-		Short:             "List the Slurm schedulers of a workflow",
-		Example:           `  torc-slurm slurm list 12`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	cmd := cli.OnWorkflow(a, &cobra.Command{
+		Use:     "list [WORKFLOW]",
+		Short:   "List the Slurm schedulers of a workflow",
+		Example: `  torc-slurm slurm list 12`,
+	})
 	listing.Add(cmd, cli.ListShorthands{})
 	cmd.RunE = cli.Checked(listing.Check, a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
 		return cli.ShowAll(a, slurmSchedulerColumns, c.SlurmSchedulers.List(ctx, client.SlurmSchedulerFilter{Page: listing.Page, WorkflowID: id}))

@@ -18,15 +18,12 @@ import (
 )
 
 func newUsage(a *cli.Factory) *cobra.Command {
-	return &cobra.Command{
+	return cli.OnWorkflow(a, &cobra.Command{
 		Use:   "usage [WORKFLOW]",
 		Short: "Sum up the node and CPU time of a workflow's allocations",
 		Long: `Sum up how long the allocations of a workflow held nodes and CPUs, used or not, according
 to Slurm's accounting. This is what a site charges.`,
-		Example:           `  torc-slurm slurm usage 12`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
+		Example: `  torc-slurm slurm usage 12`,
 		RunE: a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
 			u, err := c.Workflows.SlurmUsage(ctx, id)
 			var refusal *client.APIError
@@ -42,7 +39,7 @@ to Slurm's accounting. This is what a site charges.`,
 					cli.Field{"Not known", strings.Join(u.Errors, "\n")})
 			})
 		}),
-	}
+	})
 }
 
 // usageHere returns the usage according to the Slurm of this machine.

@@ -41,15 +41,12 @@ func newCreate(a *cli.Factory) *cobra.Command {
 		ephemeral          bool
 		consumer, producer int64
 	)
-	cmd := &cobra.Command{
+	cmd := cli.OnWorkflow(a, &cobra.Command{
 		Use:   "create [WORKFLOW] --name NAME",
 		Short: "Add user data to a workflow",
 		Example: `  torc-slurm user-data create 12 -n params -d '{"alpha": 0.1}' --consumer-job-id 42
   torc-slurm user-data create 12 -n best --ephemeral --producer-job-id 42`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	})
 	f := cmd.Flags()
 	f.StringVarP(&name, "name", "n", "", "`NAME` of the user data")
 	f.StringVarP(&data, "data", "d", "", "the value, as `JSON`")
@@ -76,15 +73,12 @@ func newList(a *cli.Factory) *cobra.Command {
 		ephemeral          bool
 		consumer, producer int64
 	)
-	cmd := &cobra.Command{
+	cmd := cli.OnWorkflow(a, &cobra.Command{
 		Use:   "list [WORKFLOW]",
 		Short: "List the user data of a workflow",
 		Example: `  torc-slurm user-data list 12
   torc-slurm -f json user-data list 12 --name params | jq '.items[0].data'`,
-		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits(),
-		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-	}
+	})
 	listing.Add(cmd, cli.ListShorthands{Offset: "o"}, "name", "is_ephemeral", "data")
 	f := cmd.Flags()
 	f.StringVar(&name, "name", "", "only those whose name has this `PART`")
