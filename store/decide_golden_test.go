@@ -375,7 +375,7 @@ func (r *rig) letEnd(tx *core.Tx, c *decisionFacts, p retry.Policies) error {
 			LeaseRef: l.LeaseRef, ReturnCode: c.ReturnCode, Error: c.Error, StartedMS: decisionStart, EndedMS: end.EndMS, Evidence: scriptEvidence(c),
 		})
 	case "silence":
-		err = f.Silent(&l, &view.Heartbeat{JobID: job, Limit: c.Limit}, host)
+		err = f.ExpireHeartbeat(&l, &view.Heartbeat{JobID: job, Limit: c.Limit}, host)
 	case "waiting":
 		err = (&expiry{tx: tx, f: f, o: &view.Overdue{WorkflowID: r.workflow, Timeout: c.Timeout, Limit: c.Limit}}).end(&l)
 	case "client":

@@ -81,7 +81,7 @@ func checkStages(tx *core.Tx, workflowID int64) error {
 		}
 	}
 	// Compensations are disabled until they start.
-	ids, err := engine.RestCompensations(tx, workflowID)
+	ids, err := engine.DisableNewCompensations(tx, workflowID)
 	if err != nil {
 		return fmt.Errorf("disable the compensations of workflow %d: %w", workflowID, err)
 	}

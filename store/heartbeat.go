@@ -59,7 +59,7 @@ func expireHeartbeats(tx *core.Tx, runnerID int64, silence time.Duration) (n int
 		if allocation != 0 && h.Limit.Policy != workflow.OnTimeoutAlert {
 			err = f.CancelSilent(l, &h, allocation)
 		} else {
-			err = f.Silent(l, &h, host)
+			err = f.ExpireHeartbeat(l, &h, host)
 		}
 		if err != nil {
 			return 0, fmt.Errorf("%s of job %d: %w", workflow.TimeoutHeartbeat, h.JobID, err)

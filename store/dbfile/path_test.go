@@ -49,7 +49,7 @@ func TestHardLinksOfOurOwn(t *testing.T) {
 	}
 }
 
-func TestLives(t *testing.T) {
+func TestIsAlive(t *testing.T) {
 	me := int64(os.Getpid())
 	life := Life(me)
 	if life == "" {
@@ -62,7 +62,7 @@ func TestLives(t *testing.T) {
 	other, its := int64(cmd.Process.Pid), Life(int64(cmd.Process.Pid))
 	check := func(what string, pid int64, life string, lives, known bool) {
 		t.Helper()
-		if l, k := Lives(pid, life); l != lives || k != known {
+		if l, k := IsAlive(pid, life); l != lives || k != known {
 			t.Errorf("%s: lives %v, known %v, want %v, %v", what, l, k, lives, known)
 		}
 	}

@@ -43,10 +43,10 @@ func namespace() string { // empty if there is none
 	return space
 }
 
-// Lives reports whether the process with this pid still has the given life. Known is false
+// IsAlive reports whether the process with this pid still has the given life. Known is false
 // if that cannot be determined: the life was not recorded, belongs to another namespace, or
 // the process is hidden from this user.
-func Lives(pid int64, life string) (lives, known bool) {
+func IsAlive(pid int64, life string) (lives, known bool) {
 	space, _, ok := strings.Cut(life, " ")
 	if !ok || space != namespace() {
 		return false, false

@@ -44,9 +44,9 @@ func UnheardJobs(tx *core.Tx, runnerID int64) (map[int64]bool, error) {
 	return jobs, nil
 }
 
-// Silent applies a job's heartbeat policy to a silent runner that is in no allocation. It
+// ExpireHeartbeat applies a job's heartbeat policy to a silent runner that is in no allocation. It
 // voids the lease: if the runner reports again, it is told to end the job.
-func (f *Finisher) Silent(l *core.LeasedJob, h *view.Heartbeat, host Holder) error {
+func (f *Finisher) ExpireHeartbeat(l *core.LeasedJob, h *view.Heartbeat, host Holder) error {
 	reason := h.Limit.Reason(workflow.TimeoutHeartbeat)
 	if h.Limit.Policy == workflow.OnTimeoutAlert {
 		if err := f.tx.ExecOne(`UPDATE job SET told = told | ? WHERE id = ?`, workflow.TimeoutHeartbeat.Bit(), l.JobID); err != nil {

@@ -43,8 +43,8 @@ func blockBeforeStage(tx *core.Tx, workflowID, job int64) error {
 var restStatement = core.NewTransition(workflow.OpStage, workflow.Uninitialized, workflow.Disabled, `UPDATE job SET status = {to}
 	WHERE status = {from} AND stage_id IN (SELECT id FROM stage WHERE workflow_id = ? AND kind = 'compensation') RETURNING id`)
 
-// RestCompensations disables the new jobs of compensations until these start, and returns
+// DisableNewCompensations disables the new jobs of compensations until these start, and returns
 // them.
-func RestCompensations(tx *core.Tx, workflowID int64) ([]int64, error) {
+func DisableNewCompensations(tx *core.Tx, workflowID int64) ([]int64, error) {
 	return restStatement.IDs(tx, workflowID, workflowID)
 }

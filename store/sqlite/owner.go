@@ -128,7 +128,7 @@ func refuseOwned(ctx context.Context, q rowQuerier, o *Options, locked bool) (de
 		return "", err
 	}
 	now := o.Now()
-	lives := dbfile.Lives
+	lives := dbfile.IsAlive
 	if row.file != "" && row.file != dbfile.Identity(o.Path) { // a copy: the owner has another file
 		lives = func(int64, string) (lives, known bool) { return false, false }
 	}

@@ -28,7 +28,7 @@ func (s Scheduling) Ahead(ctx context.Context, workflowID int64) ([]AheadJobs, e
 		return nil, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
+	l := factReader{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	type edge struct{ gate, behind int64 }
 	edges, err := look(&l, `SELECT DISTINCT d.gate_id, COALESCE(j.gate_id, 0) FROM gate g JOIN gate_dependency d ON d.gate_id = g.id JOIN job j ON j.id = d.job_id
 		WHERE g.workflow_id = ?1 AND g.open > 0 AND j.status IN {open} LIMIT ?2`, []any{workflowID, maxAheadGates},

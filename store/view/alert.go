@@ -11,7 +11,7 @@ import (
 
 // recentAlerts returns the latest alerts that meet a condition on ?1, the id of a workflow
 // or a job.
-func (l *looker) recentAlerts(condition string, id int64) (a explain.RecentAlerts, err error) {
+func (l *factReader) recentAlerts(condition string, id int64) (a explain.RecentAlerts, err error) {
 	if err := l.row(`SELECT COUNT(*) FROM alert WHERE `+condition, []any{id}, &a.Count); err != nil || a.Count == 0 {
 		return a, err
 	}

@@ -37,7 +37,7 @@ type RunningJobs struct {
 
 // loads returns the loads of the live allocations of a workflow that have had runners, by
 // allocation.
-func (l *looker) loads(workflowID int64) (map[int64]*AllocationLoad, error) {
+func (l *factReader) loads(workflowID int64) (map[int64]*AllocationLoad, error) {
 	loads := make(map[int64]*AllocationLoad)
 	if err := allocationNodes(l, workflowID, loads); err != nil {
 		return nil, fmt.Errorf("read the runners in allocations of workflow %d: %w", workflowID, err)
@@ -51,7 +51,7 @@ func (l *looker) loads(workflowID int64) (map[int64]*AllocationLoad, error) {
 // fromLiveNodes joins a workflow's live allocations and their runners.
 const fromLiveNodes = ` FROM allocation a JOIN compute_node n ON n.allocation_id = a.id `
 
-func allocationNodes(l *looker, workflowID int64, loads map[int64]*AllocationLoad) error {
+func allocationNodes(l *factReader, workflowID int64, loads map[int64]*AllocationLoad) error {
 	type row struct {
 		allocation int64
 		active     bool
@@ -85,7 +85,7 @@ func allocationNodes(l *looker, workflowID int64, loads map[int64]*AllocationLoa
 	return nil
 }
 
-func runningJobs(l *looker, workflowID int64, loads map[int64]*AllocationLoad) error {
+func runningJobs(l *factReader, workflowID int64, loads map[int64]*AllocationLoad) error {
 	classes, err := look(l, SelectClasses+`WHERE c.workflow_id = ?`, []any{workflowID}, ScanClass)
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func (s Allocations) Queue(ctx context.Context, workflowID int64, ended bool) ([
 		return nil, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx}
+	l := factReader{ctx: ctx, tx: tx}
 	all, err := look(&l, `SELECT `+AllocationColumns+` FROM allocation
 		WHERE (?1 = 0 OR workflow_id = ?1) AND (?2 OR state != 'ended') ORDER BY id`, []any{workflowID, ended}, ScanAllocation)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s Allocations) Queue(ctx context.Context, workflowID int64, ended bool) ([
 }
 
 // work fills in the names of the workflows and what the allocations have done.
-func (l *looker) work(queue []QueuedAllocation, ids string) error {
+func (l *factReader) work(queue []QueuedAllocation, ids string) error {
 	type name struct {
 		id   int64
 		text string

@@ -63,7 +63,7 @@ type waiting struct {
 	next           int64 // when the first delayed job is ready; 0 if there is none
 }
 
-func (l *looker) demand(workflowID, untilMS int64) (d Demand, err error) {
+func (l *factReader) demand(workflowID, untilMS int64) (d Demand, err error) {
 	// In a canceled run only the compensation continues.
 	var canceled bool
 	if err := l.row(`SELECT EXISTS (SELECT 1 FROM workflow WHERE id = ? AND is_canceled = 1)`, []any{workflowID}, &canceled); err != nil {
@@ -112,7 +112,7 @@ func (l *looker) demand(workflowID, untilMS int64) (d Demand, err error) {
 // tallyReady counts the ready jobs that meet a condition. It counts whole classes in an
 // index, which takes milliseconds for hundreds of thousands of jobs, and then separates the
 // few that avoid nodes.
-func tallyReady(l *looker, t tally, workflowID, untilMS int64, which string) error {
+func tallyReady(l *factReader, t tally, workflowID, untilMS int64, which string) error {
 	all, err := look(l, `SELECT c.id,
 			(SELECT COUNT(*) FROM job WHERE class_id = c.id AND status = {ready} AND not_before_ms <= ?2`+which+`),
 			(SELECT COUNT(*) FROM job WHERE class_id = c.id AND status = {ready} AND not_before_ms > ?2`+which+`),
@@ -153,7 +153,7 @@ func tallyReady(l *looker, t tally, workflowID, untilMS int64, which string) err
 
 // tallyAwaited counts the ready jobs of actions that wait until all of their jobs are
 // ready.
-func tallyAwaited(l *looker, t tally, workflowID int64) error {
+func tallyAwaited(l *factReader, t tally, workflowID int64) error {
 	type awaited struct{ class, n int64 }
 	counts, err := look(l, `SELECT j.class_id, COUNT(DISTINCT j.id) FROM workflow_action a JOIN workflow_action_job x ON x.action_id = a.id JOIN job j ON j.id = x.job_id
 		WHERE a.workflow_id = ?1 AND a.trigger_type = ?2 AND a.action_type = ?3 AND a.executed = 0 AND a.taken_ms = 0
@@ -192,7 +192,7 @@ func scanPicky(r sqlite.Scanner, nowMS int64) (w waiting, err error) {
 // tallyBehind counts the live jobs, and those behind them. A job that shares a gate with a
 // live dependency is blocked unless somebody canceled or disabled it. Such jobs are counted
 // too, so that the index suffices.
-func tallyBehind(l *looker, t tally, workflowID int64) (running int64, err error) {
+func tallyBehind(l *factReader, t tally, workflowID int64) (running int64, err error) {
 	err = l.row(`SELECT COALESCE(SUM(n), 0) - (`+CountRunningStages+`) - (`+countLiveLogin+`) FROM job_count WHERE workflow_id = ?1 AND status IN {live}`,
 		[]any{workflowID}, &running)
 	if err != nil || running == 0 {

@@ -22,11 +22,11 @@ func (s Workflows) Compensations(ctx context.Context, workflowID int64) ([]stage
 		return nil, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
+	l := factReader{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	return l.compensations(workflowID)
 }
 
-func (l *looker) compensations(workflowID int64) ([]stage.Compensation, error) {
+func (l *factReader) compensations(workflowID int64) ([]stage.Compensation, error) {
 	all, err := look(l, `SELECT workflow_id, run_id, generation, verdict, state, reason, started_ms, deadline_ms, ended_ms
 		FROM compensation WHERE workflow_id = ? ORDER BY run_id`, []any{workflowID}, func(r sqlite.Scanner) (c stage.Compensation, err error) {
 		return c, r.Scan(&c.WorkflowID, &c.RunID, &c.Generation, &c.Verdict, &c.State, &c.Reason, &c.StartedMS, &c.DeadlineMS, &c.EndedMS)
@@ -43,7 +43,7 @@ func (l *looker) compensations(workflowID int64) ([]stage.Compensation, error) {
 }
 
 // compensationOf returns the compensation of a run; nil if there is none.
-func (l *looker) compensationOf(workflowID, runID int64) (*stage.Compensation, error) {
+func (l *factReader) compensationOf(workflowID, runID int64) (*stage.Compensation, error) {
 	all, err := l.compensations(workflowID)
 	if err != nil || len(all) == 0 || all[len(all)-1].RunID != runID {
 		return nil, err
@@ -53,7 +53,7 @@ func (l *looker) compensationOf(workflowID, runID int64) (*stage.Compensation, e
 }
 
 // undone fills in the ended jobs of a compensation, with some of their names.
-func (l *looker) undone(c *stage.Compensation) error {
+func (l *factReader) undone(c *stage.Compensation) error {
 	const of = ` FROM stage s JOIN job j ON j.stage_id = s.id LEFT JOIN job x ON x.id = j.undoes_id
 		WHERE s.workflow_id = ?1 AND s.kind = 'compensation' AND j.skipped_by IS NOT 0 AND j.status `
 	for _, part := range []struct {
@@ -82,7 +82,7 @@ func (l *looker) undone(c *stage.Compensation) error {
 
 // compensationCounts counts the jobs of compensations by status. Undo jobs that are not
 // needed count as disabled, even before they are.
-func (l *looker) compensationCounts(workflowID int64) (counts workflow.StatusCounts, err error) {
+func (l *factReader) compensationCounts(workflowID int64) (counts workflow.StatusCounts, err error) {
 	type group struct {
 		status workflow.JobStatus
 		n      int64
@@ -127,7 +127,7 @@ func (s Workflows) Failed(ctx context.Context, workflowID int64, page sqlite.Pag
 	if verdict == workflow.EventWorkflowCanceled {
 		f.Status, f.Reason = workflow.CompensateCanceled, "the workflow was canceled: "+f.Reason
 	}
-	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
+	l := factReader{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	if f.Tasks, err = l.failedTasks(workflowID, f.RunID, page); err != nil {
 		return f, 0, err
 	}
@@ -136,7 +136,7 @@ func (s Workflows) Failed(ctx context.Context, workflowID int64, page sqlite.Pag
 }
 
 // failedTasks returns the jobs of a workflow that are not in its compensation.
-func (l *looker) failedTasks(workflowID, runID int64, page sqlite.Page) ([]stage.FailedTask, error) {
+func (l *factReader) failedTasks(workflowID, runID int64, page sqlite.Page) ([]stage.FailedTask, error) {
 	return look(l, `SELECT j.id, j.name, COALESCE(s.name, ''), j.status,
 			j.status = {canceled} AND j.claimed_ms IS NOT NULL OR EXISTS (SELECT 1 FROM attempt a WHERE a.job_id = j.id AND `+Started+`),
 			EXISTS (SELECT 1 FROM job v WHERE v.undoes_id = j.id AND v.status != {disabled} AND v.skipped_by IS NOT 0),

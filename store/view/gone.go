@@ -10,7 +10,7 @@ import (
 const AwaitedRunners = `json_each(s.waits_for) e JOIN compute_node n ON n.id = e.value AND n.is_active = 1`
 
 // awaited fills in the hosts whose runners the end jobs wait for.
-func (l *looker) awaited(stages []stage.Stage) error {
+func (l *factReader) awaited(stages []stage.Stage) error {
 	for i := range stages {
 		s := &stages[i]
 		if s.Kind != workflow.StageEnd || s.ParentID != nil || s.State != stage.NotStarted {

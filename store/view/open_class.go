@@ -27,7 +27,7 @@ func (s Scheduling) OpenClasses(ctx context.Context, workflowID int64, wanted fu
 		return nil, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
+	l := factReader{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	all, err := look(&l, SelectClasses+`WHERE c.workflow_id = ? ORDER BY c.id`, []any{workflowID}, ScanClass)
 	if err != nil {
 		return nil, fmt.Errorf("read the claim classes of workflow %d: %w", workflowID, err)
@@ -60,7 +60,7 @@ func (s Scheduling) RunnerFacts(ctx context.Context, workflowID int64) ([]placem
 		return nil, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
+	l := factReader{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	runners, err := l.runners(workflowID)
 	return runners, sqlite.Wrap(err, "list the live runners of workflow %d", workflowID)
 }

@@ -51,7 +51,7 @@ func (s Policies) Simulate(ctx context.Context, policies []workflow.RetryPolicy,
 
 // simulatedBreakers returns the current circuit breakers of workflows.
 func simulatedBreakers(ctx context.Context, tx *sql.Tx) (b retry.SimulatedBreakers, err error) {
-	l := looker{ctx: ctx, tx: tx}
+	l := factReader{ctx: ctx, tx: tx}
 	settings, err := PolicySource{Row: l.row}.Settings()
 	if err != nil {
 		return b, err

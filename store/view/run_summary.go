@@ -12,7 +12,7 @@ import (
 )
 
 // attempts counts the ended attempts of a run.
-func (l *looker) attempts(workflowID, runID, failed int64) (c stage.AttemptCounts, err error) {
+func (l *factReader) attempts(workflowID, runID, failed int64) (c stage.AttemptCounts, err error) {
 	_, err = look(l, `SELECT cause, n, retried FROM cause_count WHERE workflow_id = ? AND run_id = ? AND n > 0`, []any{workflowID, runID},
 		func(r sqlite.Scanner) (none struct{}, err error) {
 			var cause workflow.CauseKind
@@ -44,14 +44,14 @@ func (l *looker) attempts(workflowID, runID, failed int64) (c stage.AttemptCount
 
 // allocationReasons returns why the latest allocation of each scheduler of a run was
 // requested.
-func (l *looker) allocationReasons(workflowID, runID int64) ([]string, error) {
+func (l *factReader) allocationReasons(workflowID, runID int64) ([]string, error) {
 	return look(l, `SELECT iif(COALESCE(s.name, '') = '', '', s.name || ': ') || a.why FROM allocation a LEFT JOIN slurm_scheduler s ON s.id = a.scheduler_config_id
 		WHERE a.why != '' AND a.id IN (SELECT MAX(id) FROM allocation WHERE workflow_id = ? AND run_id = ? GROUP BY scheduler_config_id) ORDER BY a.id DESC LIMIT ?`,
 		[]any{workflowID, runID, Few}, sqlite.ScanString)
 }
 
 // endedBy returns the job because of which another was canceled; nil if there is none.
-func (l *looker) endedBy(j *workflow.Job) (*workflow.Culprit, error) {
+func (l *factReader) endedBy(j *workflow.Job) (*workflow.Culprit, error) {
 	if j.Status != workflow.Canceled {
 		return nil, nil
 	}
@@ -64,7 +64,7 @@ func (l *looker) endedBy(j *workflow.Job) (*workflow.Culprit, error) {
 
 // policiesOff counts the attempts of a run for which no retry policy was consulted because
 // policies are off. It only reads if jobs failed or are held.
-func (l *looker) policiesOff(workflowID, runID, failed int64) (n int64, err error) {
+func (l *factReader) policiesOff(workflowID, runID, failed int64) (n int64, err error) {
 	if failed == 0 {
 		return 0, nil
 	}
@@ -74,7 +74,7 @@ func (l *looker) policiesOff(workflowID, runID, failed int64) (n int64, err erro
 
 // canceledBy returns the jobs because of which others were canceled, for the few largest
 // groups.
-func (l *looker) canceledBy(workflowID, canceled int64) ([]stage.CanceledGroup, error) {
+func (l *factReader) canceledBy(workflowID, canceled int64) ([]stage.CanceledGroup, error) {
 	if canceled == 0 {
 		return nil, nil
 	}

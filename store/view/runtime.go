@@ -31,7 +31,7 @@ func (s Scheduling) Runtimes(ctx context.Context, classes []int64) (map[int64][]
 		return nil, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
+	l := factReader{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	all := make(map[int64][]time.Duration, len(classes))
 	for _, id := range classes {
 		all[id], err = look(&l, selectRuntimes, []any{id, runtimesSought, runtimesRead},

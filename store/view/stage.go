@@ -17,7 +17,7 @@ func (s Workflows) Stages(ctx context.Context, workflowID int64) ([]stage.Stage,
 		return nil, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx}
+	l := factReader{ctx: ctx, tx: tx}
 	var one int
 	err = l.row(`SELECT 1 FROM workflow WHERE id = ? AND is_hidden = 0`, []any{workflowID}, &one)
 	if err := OrNotFound(err, "workflow", workflowID); err != nil {
@@ -28,7 +28,7 @@ func (s Workflows) Stages(ctx context.Context, workflowID int64) ([]stage.Stage,
 }
 
 // stages reads the stages that meet a condition, with their job counts.
-func (l *looker) stages(condition string, args ...any) ([]stage.Stage, error) {
+func (l *factReader) stages(condition string, args ...any) ([]stage.Stage, error) {
 	rows, err := look(l, `SELECT `+row.StageColumns+` FROM `+row.StageTables+` WHERE `+condition+` ORDER BY s.id`, args, row.ScanStage)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (l *looker) stages(condition string, args ...any) ([]stage.Stage, error) {
 
 // endCanceled marks the running stages of a canceled run as ended, since nothing in them
 // continues. A reset starts them again.
-func (l *looker) endCanceled(rows []row.Stage) error {
+func (l *factReader) endCanceled(rows []row.Stage) error {
 	for i := range rows {
 		s := &rows[i].Stage
 		if s.State != stage.Running || s.Kind == workflow.StageCompensation {

@@ -14,7 +14,7 @@ type stagedJobs struct {
 	summaries stage.StageSummaries
 }
 
-func (l *looker) stagedJobs(workflowID int64) (j stagedJobs, err error) {
+func (l *factReader) stagedJobs(workflowID int64) (j stagedJobs, err error) {
 	var some bool
 	if err := l.row(`SELECT EXISTS (SELECT 1 FROM stage WHERE workflow_id = ?)`, []any{workflowID}, &some); err != nil || !some {
 		return j, err

@@ -80,12 +80,12 @@ func (s Workflows) Summary(ctx context.Context, id int64) (Summary, error) {
 		return Summary{}, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
+	l := factReader{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	sum, err := l.summary(id)
 	return sum, OrNotFound(err, "workflow", id)
 }
 
-func (l *looker) summary(id int64) (sum Summary, err error) {
+func (l *factReader) summary(id int64) (sum Summary, err error) {
 	sum.WorkflowID = id
 	err = l.row(`SELECT w.name, w.user, w.run_id, w.is_canceled,
 			COALESCE((SELECT v.type FROM verdict v WHERE v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation), ''),
@@ -153,7 +153,7 @@ func (l *looker) summary(id int64) (sum Summary, err error) {
 }
 
 // jobCounts counts jobs by status, without those of compensations.
-func (l *looker) jobCounts(id int64) (jobs [11]int64, err error) {
+func (l *factReader) jobCounts(id int64) (jobs [11]int64, err error) {
 	err = sqlite.EachContext(l.ctx, l.tx, func(r sqlite.Scanner) error {
 		var status workflow.JobStatus
 		var n int64
@@ -177,7 +177,7 @@ type activeNode struct {
 	remaining *int64 // seconds; nil: no end
 }
 
-func (l *looker) activeNodes(id int64) ([]activeNode, error) {
+func (l *factReader) activeNodes(id int64) ([]activeNode, error) {
 	return look(l, `SELECT labels, end_time FROM compute_node WHERE workflow_id = ? AND is_active = 1`, []any{id},
 		func(r sqlite.Scanner) (n activeNode, err error) {
 			var labels, end sql.NullString
@@ -199,7 +199,7 @@ type readyGroup struct {
 	jobs    int64
 }
 
-func (l *looker) readyGroups(id int64) ([]readyGroup, error) {
+func (l *factReader) readyGroups(id int64) ([]readyGroup, error) {
 	return look(l, `SELECT c.labels, q.runtime_s, COUNT(*) FROM claim_class c
 			JOIN resource_requirements q ON q.id = c.requirements_id JOIN job j ON j.class_id = c.id AND j.status = {ready}
 		WHERE c.workflow_id = ? GROUP BY c.labels, q.runtime_s`, []any{id},
@@ -273,7 +273,7 @@ func (s Workflows) jobCounts(ctx context.Context, id int64) (jobs [11]int64, can
 		return jobs, false, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx}
+	l := factReader{ctx: ctx, tx: tx}
 	err = l.row(`SELECT is_canceled FROM workflow WHERE id = ? AND is_hidden = 0`, []any{id}, &canceled)
 	if err := OrNotFound(err, "workflow", id); err != nil {
 		return jobs, false, err

@@ -29,7 +29,7 @@ func (s Scheduling) Supply(ctx context.Context, workflowID int64, lead time.Dura
 		return supply, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
+	l := factReader{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	supply.Workflow, err = ScanWorkflow(tx.QueryRowContext(ctx, SelectWorkflow, workflowID))
 	if err != nil {
 		return supply, OrNotFound(err, "workflow", workflowID)

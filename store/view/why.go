@@ -27,7 +27,7 @@ func (s Jobs) Facts(ctx context.Context, id int64) (explain.JobFacts, error) {
 		return explain.JobFacts{}, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
+	l := factReader{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	f, err := l.job(id)
 	if err != nil {
 		return f, OrNotFound(err, "job", id)
@@ -42,7 +42,7 @@ func (s Workflows) Facts(ctx context.Context, id int64) (explain.WorkflowFacts, 
 		return explain.WorkflowFacts{}, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
+	l := factReader{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	f, err := l.workflow(id)
 	if err != nil {
 		return f, OrNotFound(err, "workflow", id)
@@ -50,22 +50,22 @@ func (s Workflows) Facts(ctx context.Context, id int64) (explain.WorkflowFacts, 
 	return f, nil
 }
 
-// looker reads facts within one snapshot.
-type looker struct {
+// factReader reads facts within one snapshot.
+type factReader struct {
 	ctx   context.Context
 	tx    *sql.Tx
 	nowMS int64
 }
 
-func (l *looker) row(query string, args []any, dest ...any) error {
+func (l *factReader) row(query string, args []any, dest ...any) error {
 	return l.tx.QueryRowContext(l.ctx, query, args...).Scan(dest...)
 }
 
-func look[T any](l *looker, query string, args []any, scan func(sqlite.Scanner) (T, error)) ([]T, error) {
+func look[T any](l *factReader, query string, args []any, scan func(sqlite.Scanner) (T, error)) ([]T, error) {
 	return sqlite.SelectContext(l.ctx, l.tx, scan, query, args...)
 }
 
-func (l *looker) job(id int64) (f explain.JobFacts, err error) {
+func (l *factReader) job(id int64) (f explain.JobFacts, err error) {
 	var class, notBefore int64
 	var phase bool
 	var hold, host sql.NullString
@@ -144,7 +144,7 @@ func (l *looker) job(id int64) (f explain.JobFacts, err error) {
 }
 
 // dependencies fills in the dependencies of the job.
-func (l *looker) dependencies(f *explain.JobFacts) error {
+func (l *factReader) dependencies(f *explain.JobFacts) error {
 	if f.Job.GateID == nil {
 		return nil
 	}
@@ -176,7 +176,7 @@ func (l *looker) dependencies(f *explain.JobFacts) error {
 }
 
 // place fills in the job's class, and how many ready jobs are claimed before it.
-func (l *looker) place(f *explain.JobFacts, class int64) error {
+func (l *factReader) place(f *explain.JobFacts, class int64) error {
 	classes, err := l.classes(f.Job.WorkflowID, class)
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func (l *looker) place(f *explain.JobFacts, class int64) error {
 }
 
 // classes returns the classes of a workflow that have claimable jobs, and the class also.
-func (l *looker) classes(workflowID, also int64) ([]explain.ClassFact, error) {
+func (l *factReader) classes(workflowID, also int64) ([]explain.ClassFact, error) {
 	return look(l, `SELECT * FROM (
 			SELECT c.id, c.priority, c.scheduler_id, c.labels, c.login, q.num_cpus, q.num_gpus, q.num_nodes, q.memory_bytes, q.runtime_s,
 				(SELECT COUNT(*) FROM job WHERE class_id = c.id AND status = {ready} AND not_before_ms <= ?2) AS jobs,
@@ -232,7 +232,7 @@ func (l *looker) classes(workflowID, also int64) ([]explain.ClassFact, error) {
 
 // runners returns the resources of the live runners of a workflow, and how much of them is
 // free.
-func (l *looker) runners(workflowID int64) ([]placement.RunnerFacts, error) {
+func (l *factReader) runners(workflowID int64) ([]placement.RunnerFacts, error) {
 	runners, err := look(l, SelectRunnerFacts, []any{workflowID}, func(r sqlite.Scanner) (placement.RunnerFacts, error) { return ScanRunnerFacts(r, l.nowMS) })
 	if err != nil || len(runners) == 0 {
 		return runners, err
@@ -306,7 +306,7 @@ func lessUsed(nodes []placement.FreeNode, used placement.FreeNode) []placement.F
 	return free
 }
 
-func (l *looker) workflow(id int64) (f explain.WorkflowFacts, err error) {
+func (l *factReader) workflow(id int64) (f explain.WorkflowFacts, err error) {
 	f.NowMS = l.nowMS
 	err = l.row(`SELECT id, name, run_id, is_archived, is_canceled, COALESCE(given_up, '') FROM workflow WHERE id = ? AND is_hidden = 0`, []any{id},
 		&f.ID, &f.Name, &f.RunID, &f.IsArchived, &f.Counts.WorkflowCanceled, &f.Counts.GivenUp)
@@ -373,7 +373,7 @@ func (l *looker) workflow(id int64) (f explain.WorkflowFacts, err error) {
 }
 
 // verdict returns how the run ended; nil before its end.
-func (l *looker) verdict(id int64) (*stage.EndPayload, error) {
+func (l *factReader) verdict(id int64) (*stage.EndPayload, error) {
 	verdicts, err := look(l, `SELECT v.payload FROM workflow w
 		JOIN verdict v ON v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation WHERE w.id = ? AND w.has_ended = 1`,
 		[]any{id}, sqlite.ScanString)
@@ -388,7 +388,7 @@ func (l *looker) verdict(id int64) (*stage.EndPayload, error) {
 }
 
 // counts fills in the numbers of jobs and attempts.
-func (l *looker) counts(f *explain.WorkflowFacts) error {
+func (l *factReader) counts(f *explain.WorkflowFacts) error {
 	type group struct {
 		status workflow.JobStatus
 		n      int64
@@ -435,7 +435,7 @@ func (l *looker) counts(f *explain.WorkflowFacts) error {
 }
 
 // classifications returns the classifications of a job that ended its holds, oldest first.
-func (l *looker) classifications(job int64) ([]hold.PastClassification, error) {
+func (l *factReader) classifications(job int64) ([]hold.PastClassification, error) {
 	return look(l, `SELECT run_id, attempt_id, at_ms, status, author, reason, confidence, memory, runtime FROM classification WHERE job_id = ? ORDER BY id`,
 		[]any{job}, func(r sqlite.Scanner) (c hold.PastClassification, err error) {
 			return c, r.Scan(&c.RunID, &c.Attempt, &c.AtMS, &c.Status, &c.Author, &c.Reason, &c.Confidence, &c.Memory, &c.Runtime)

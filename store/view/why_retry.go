@@ -11,7 +11,7 @@ import (
 )
 
 // retries returns how much of the retry budgets a job has used.
-func (l *looker) retries(job int64) (f explain.RetryFacts, err error) {
+func (l *factReader) retries(job int64) (f explain.RetryFacts, err error) {
 	var rules JobRules
 	var counts, avoid sql.NullString
 	var workflowID int64
