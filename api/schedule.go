@@ -21,6 +21,9 @@ type SubmitRequest struct {
 	// auto_schedule: false in the specification does. If absent, the setting of the latest
 	// submission applies.
 	NoAutoSchedule *bool `json:"no_auto_schedule,omitempty"`
+	// Prefer is what the plans prefer where they can choose: time, cost or balanced. If
+	// empty, prefer of the action applies, and balanced if it has none.
+	Prefer string `json:"prefer,omitempty"`
 	// SkipChecks accepts a workflow with jobs that fit no allocation that it can get.
 	SkipChecks bool `json:"skip_checks,omitempty"`
 }

@@ -358,7 +358,7 @@ func (l *pass) autoSchedule(a autoAction) AutoSchedule {
 	c := &a.config
 	out := AutoSchedule{
 		ActionID: a.id, MinReadyJobs: c.MinReadyJobs, MaxAllocations: int(c.MaxAllocations), MaxSubmitPerMinute: int(c.MaxSubmitPerMinute),
-		GiveUpAfter: int(c.GiveUpAfter), Submitted: l.history.of(a.id).submitted(l.now.Add(-time.Minute)),
+		GiveUpAfter: int(c.GiveUpAfter), Prefer: Preference(cmp.Or(l.submission.Options.Prefer, c.Prefer)), Submitted: l.history.of(a.id).submitted(l.now.Add(-time.Minute)),
 	}
 	if a.follows != nil {
 		out.Follows = c.SchedulerID

@@ -58,6 +58,9 @@ func (s *Service) ProposeSubmission(ctx context.Context, workflowID int64, q *ap
 	}
 	s.UseSite()
 	options, err := s.submitOptions(ctx, workflowID, q)
+	if err == nil {
+		err = workflow.ValidatePreference(q.Prefer)
+	}
 	if err != nil {
 		return api.SchedulePlan{}, err
 	}
@@ -75,7 +78,7 @@ func (s *Service) ProposeSubmission(ctx context.Context, workflowID int64, q *ap
 }
 
 func (s *Service) submitOptions(ctx context.Context, id int64, q *api.SubmitRequest) (o compute.SubmitOptions, err error) {
-	o = compute.SubmitOptions{OutputDir: q.OutputDir, MaxParallelJobs: q.MaxParallelJobs, Account: q.Account, Partition: q.Partition, QOS: q.QOS}
+	o = compute.SubmitOptions{OutputDir: q.OutputDir, MaxParallelJobs: q.MaxParallelJobs, Account: q.Account, Partition: q.Partition, QOS: q.QOS, Prefer: q.Prefer}
 	if q.NoAutoSchedule != nil {
 		o.NoAutoSchedule = *q.NoAutoSchedule
 		return o, nil

@@ -42,7 +42,7 @@ func (r *actionReader) read(items []*Action) []workflow.ActionDefinition {
 			r.checkScheduleNodes(a)
 		}
 		if a.TriggerType != action.TriggerAutoSchedule {
-			withoutEffect(r.report, a, a.TriggerType, "min_ready_jobs", "max_ready_age", "max_allocations", "max_submit_per_minute", "idle_timeout", "give_up_after")
+			withoutEffect(r.report, a, a.TriggerType, "min_ready_jobs", "max_ready_age", "max_allocations", "max_submit_per_minute", "idle_timeout", "give_up_after", "prefer")
 		}
 		all = append(all, d)
 	}
@@ -100,7 +100,7 @@ func (r *actionReader) autoSchedule(a *Action, d *workflow.ActionDefinition) {
 		r.schedulers.check(a.at.get("scheduler"), a.Scheduler)
 	}
 	withoutEffect(r.report, a, a.TriggerType, "commands", "num_allocations", "start_one_worker_per_node", "persistent")
-	limits := &workflow.AutoSchedule{MaxReadyAge: period(r.report, a.at.get("max_ready_age"), a.MaxReadyAge), IdleTimeout: period(r.report, a.at.get("idle_timeout"), a.IdleTimeout)}
+	limits := &workflow.AutoSchedule{MaxReadyAge: period(r.report, a.at.get("max_ready_age"), a.MaxReadyAge), IdleTimeout: period(r.report, a.at.get("idle_timeout"), a.IdleTimeout), Prefer: a.Prefer}
 	for field, value := range map[*int64]*int64{
 		&limits.MinReadyJobs: a.MinReadyJobs, &limits.MaxAllocations: a.MaxAllocations,
 		&limits.MaxSubmitPerMinute: a.MaxSubmitPerMinute, &limits.GiveUpAfter: a.GiveUpAfter,

@@ -331,6 +331,9 @@ type Action struct {
 	// GiveUpAfter is the number of consecutive allocations without work after which only a
 	// single one is tried from time to time; 5 by default.
 	GiveUpAfter *int64 `json:"give_up_after,omitempty" jsonschema:"minimum=1"`
+	// Prefer: time has the jobs end as soon as possible, cost keeps idle core-hours few
+	// even if the jobs end later; balanced, the default, is in between.
+	Prefer string `json:"prefer,omitempty" jsonschema:"enum=time,enum=balanced,enum=cost"`
 }
 
 // OnFailure says what follows an unsuccessful run: the undo commands of its jobs, and after

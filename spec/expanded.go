@@ -182,7 +182,7 @@ func expandedAction(def *workflow.Definition, a *workflow.ActionDefinition) *Act
 		action.Jobs = append(action.Jobs, def.Jobs[i].Name)
 	}
 	if l := a.AutoSchedule; l != nil {
-		action.MaxReadyAge, action.IdleTimeout = l.MaxReadyAge, l.IdleTimeout
+		action.MaxReadyAge, action.IdleTimeout, action.Prefer = l.MaxReadyAge, l.IdleTimeout, l.Prefer
 		action.MinReadyJobs, action.MaxAllocations = unlessZero(l.MinReadyJobs), unlessZero(l.MaxAllocations)
 		action.MaxSubmitPerMinute, action.GiveUpAfter = unlessZero(l.MaxSubmitPerMinute), unlessZero(l.GiveUpAfter)
 	}

@@ -1,6 +1,10 @@
 package workflow
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
 
 // Definition is a whole workflow as a user wrote it, expanded and checked,
 // before it has ids. Jobs refer to each other, to files and to user data by
@@ -143,4 +147,25 @@ type AutoSchedule struct {
 	// IdleTimeout is how long a runner stays without work.
 	IdleTimeout string `json:"idle_timeout,omitempty"`
 	GiveUpAfter int64  `json:"give_up_after,omitempty"`
+	// Prefer is time, cost or balanced (the default): whether jobs that end sooner or fewer
+	// idle core-hours count more.
+	Prefer string `json:"prefer,omitempty"`
+}
+
+// What plans of allocations may prefer where they can choose.
+const (
+	PreferTime     = "time"     // the jobs end as soon as possible
+	PreferBalanced = "balanced" // soon, but without much idle time of allocations; the default
+	PreferCost     = "cost"     // few idle core-hours, even if the jobs end later
+)
+
+// Preferences are the names of all preferences.
+func Preferences() []string { return []string{PreferTime, PreferBalanced, PreferCost} }
+
+// ValidatePreference returns an invalid error for a text that is neither empty nor a preference.
+func ValidatePreference(prefer string) error {
+	if prefer == "" || slices.Contains(Preferences(), prefer) {
+		return nil
+	}
+	return Errorf(CodeInvalid, "prefer is %q; it must be one of %s", prefer, strings.Join(Preferences(), ", "))
 }

@@ -220,6 +220,9 @@ const (
 	isDuration = "an ISO 8601 duration of a second or more, such as PT5M"
 )
 
+// isPreference is what the value of prefer must be, in words.
+var isPreference = "one of " + strings.Join(workflow.Preferences(), ", ")
+
 // scheduleNodesKeys says of each key what its value must be.
 var scheduleNodesKeys = map[string]string{
 	"scheduler_id":              isInteger,
@@ -241,6 +244,7 @@ var autoScheduleKeys = map[string]string{
 	"max_submit_per_minute": isPositive,
 	"idle_timeout":          isDuration,
 	"give_up_after":         isPositive,
+	"prefer":                isPreference,
 }
 
 func validateKeys(fields map[string]json.RawMessage, keys map[string]string, what string) error {
@@ -272,6 +276,9 @@ func isOf(want string, value json.RawMessage) bool {
 	var text string
 	if json.Unmarshal(value, &text) != nil {
 		return false
+	}
+	if want == isPreference {
+		return slices.Contains(workflow.Preferences(), text)
 	}
 	seconds, err := workflow.ParseRuntime(text)
 	return err == nil && seconds > 0

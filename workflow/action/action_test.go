@@ -56,14 +56,16 @@ func TestValidateAutoSchedule(t *testing.T) {
 	for _, tt := range []struct{ config, want string }{
 		{`{}`, ""},
 		{`{"scheduler_id":1,"scheduler_type":"slurm","max_parallel_jobs":2,"min_ready_jobs":3,"max_ready_age":"PT2M","max_allocations":4,
-			"max_submit_per_minute":5,"idle_timeout":"PT30S","give_up_after":6}`, ""},
+			"max_submit_per_minute":5,"idle_timeout":"PT30S","give_up_after":6,"prefer":"cost"}`, ""},
+		{`{"prefer":"cheap"}`, "prefer must be one of time, balanced, cost"},
+		{`{"prefer":1}`, "prefer must be one of time, balanced, cost"},
 		{`{"min_ready_jobs":0}`, "min_ready_jobs must be an integer above 0"},
 		{`{"min_ready_jobs":null}`, "min_ready_jobs must be an integer above 0"},
 		{`{"max_ready_age":"2m"}`, "max_ready_age must be an ISO 8601 duration of a second or more, such as PT5M"},
 		{`{"idle_timeout":"PT0S"}`, "idle_timeout must be an ISO 8601 duration of a second or more, such as PT5M"},
 		{`{"idle_timeout":30}`, "idle_timeout must be an ISO 8601 duration of a second or more, such as PT5M"},
 		{`{"num_allocations":1}`, "auto_schedule_on_ready_jobs has no key num_allocations; it has give_up_after, idle_timeout, max_allocations, " +
-			"max_parallel_jobs, max_ready_age, max_submit_per_minute, min_ready_jobs, scheduler_id, scheduler_type"},
+			"max_parallel_jobs, max_ready_age, max_submit_per_minute, min_ready_jobs, prefer, scheduler_id, scheduler_type"},
 	} {
 		got := ""
 		if err := action.ValidateConfig(action.TriggerAutoSchedule, action.ScheduleNodes, json.RawMessage(tt.config)); err != nil {

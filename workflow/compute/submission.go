@@ -28,6 +28,8 @@ type SubmitOptions struct {
 	// NoAutoSchedule: no more is asked for than schedule_nodes actions ask for once,
 	// at their triggers.
 	NoAutoSchedule bool `json:"no_auto_schedule,omitempty"`
+	// Prefer is what plans prefer; empty: what the action says.
+	Prefer string `json:"prefer,omitempty"`
 }
 
 // Validate returns an invalid error for options that nobody can work with.
@@ -38,7 +40,7 @@ func (o *SubmitOptions) Validate() error {
 	if o.MaxParallelJobs < 0 {
 		return workflow.Errorf(workflow.CodeInvalid, "max_parallel_jobs is %d", o.MaxParallelJobs)
 	}
-	return nil
+	return workflow.ValidatePreference(o.Prefer)
 }
 
 // EventSchedulingPaused and the others report what keeps jobs without

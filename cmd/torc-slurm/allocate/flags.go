@@ -21,6 +21,7 @@ type Flags struct {
 	pollInterval float64
 	claimBackoff float64
 	NoPrompts    bool
+	Prefer       string
 }
 
 // Add gives a command the flags; outputName is how that of the output directory is
@@ -30,6 +31,7 @@ func (f *Flags) Add(cmd *cobra.Command, outputName string) {
 	s.StringVarP(&f.OutputDir, outputName, "o", "", "`DIR` for the output of jobs, on a file system that the nodes see (default torc_output)")
 	s.Int64VarP(&f.MaxParallel, "max-parallel-jobs", "m", 0, "run `N` jobs at a time in each allocation, whatever they need")
 	cli.AddNoPrompts(s, &f.NoPrompts)
+	AddPrefer(cmd, &f.Prefer)
 	s.Float64VarP(&f.pollInterval, "poll-interval", "p", 0, "accepted for compatibility: jobs are handed out without polling")
 	s.Float64Var(&f.claimBackoff, "claim-backoff-max-secs", 0, "accepted for compatibility")
 	_ = s.MarkHidden("poll-interval")

@@ -167,7 +167,7 @@ func (f *RegenerateFlags) addSubmission(ctx context.Context, a *cli.Factory, c *
 		return err
 	}
 	q.StartRun = true
-	q.Submit = &api.SubmitRequest{OutputDir: dir, MaxParallelJobs: f.MaxParallel, Account: f.account, SkipChecks: f.SkipChecks}
+	q.Submit = &api.SubmitRequest{OutputDir: dir, MaxParallelJobs: f.MaxParallel, Account: f.account, Prefer: f.Prefer, SkipChecks: f.SkipChecks}
 	if f.Once {
 		q.Submit.NoAutoSchedule = new(true)
 	}

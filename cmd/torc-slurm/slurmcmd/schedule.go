@@ -110,7 +110,7 @@ func runSlurmScheduleDemand(ctx context.Context, a *cli.Factory, c *cli.Connecti
 	if ok, err := allocate.ReviewPending(ctx, a, c, id, flags.suppress, flags.NoPrompts); !ok || err != nil {
 		return err
 	}
-	request := &api.SubmitRequest{OutputDir: dir, MaxParallelJobs: flags.MaxParallel, AutoSchedule: &workflow.AutoSchedule{}, NoAutoSchedule: new(false), SkipChecks: flags.skipChecks}
+	request := &api.SubmitRequest{OutputDir: dir, MaxParallelJobs: flags.MaxParallel, AutoSchedule: &workflow.AutoSchedule{}, NoAutoSchedule: new(false), Prefer: flags.Prefer, SkipChecks: flags.skipChecks}
 	allocate.TakeSbatchDefaults(a, request)
 	plan, err := c.Workflows.Plan(ctx, id, request)
 	if err != nil {

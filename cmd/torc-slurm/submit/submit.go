@@ -69,7 +69,7 @@ so that you can change it.`,
 
 // request returns the request to the daemon.
 func (f *submitFlags) request(outputDir string) *api.SubmitRequest {
-	return &api.SubmitRequest{OutputDir: outputDir, MaxParallelJobs: f.MaxParallel, Account: f.account, Partition: f.partition, QOS: f.qos, NoAutoSchedule: &f.noAutoSchedule, SkipChecks: f.specs.SkipChecks}
+	return &api.SubmitRequest{OutputDir: outputDir, MaxParallelJobs: f.MaxParallel, Account: f.account, Partition: f.partition, QOS: f.qos, NoAutoSchedule: &f.noAutoSchedule, Prefer: f.Prefer, SkipChecks: f.specs.SkipChecks}
 }
 
 func runSubmit(ctx context.Context, a *cli.Factory, target string, flags *submitFlags) error {

@@ -101,16 +101,19 @@ func TestSubmit(t *testing.T) {
 			},
 		}},
 		clitest.Case{
-			Args:  "submit 12 -a ours --partition short --qos high -m 3 --no-auto-schedule --skip-checks -o out",
+			Args:  "submit 12 -a ours --partition short --qos high -m 3 --prefer time --no-auto-schedule --skip-checks -o out",
 			Files: slurm, Environ: append(withSbatch, "SBATCH_QOS=low"), Routes: twelve, Want: clitest.Result{
 				Stdout: submitted,
 				Requests: []string{
 					propose,
 					getWorkflow,
-					`POST /workflows/12/submit {"output_dir":"$DIR/out","max_parallel_jobs":3,"account":"ours","partition":"short","qos":"high","no_auto_schedule":true,"skip_checks":true}`,
+					`POST /workflows/12/submit {"output_dir":"$DIR/out","max_parallel_jobs":3,"account":"ours","partition":"short","qos":"high","no_auto_schedule":true,"prefer":"time","skip_checks":true}`,
 				},
 			},
 		},
+		clitest.Case{Args: "submit 12 --prefer speed", Files: slurm, Environ: withSbatch, Want: clitest.Result{
+			Status: 2, Stderr: "error: invalid argument \"speed\" for \"--prefer\" flag: it is time, balanced or cost; see `torc-slurm submit --help`\n",
+		}},
 		// Another server may have Slurm where this machine has none.
 		clitest.Case{Args: "submit 12 -o out", Environ: []string{"TORC_API_URL=http://elsewhere"}, Routes: twelve, Want: clitest.Result{
 			Stdout: submitted,
