@@ -20,6 +20,7 @@ func (k knownCluster) Cluster(context.Context) (*forecast.Cluster, error) {
 	}
 	return k.cluster, nil
 }
+func (knownCluster) Probe(context.Context, []Question)         {}
 func (knownCluster) Probes() []forecast.Probe                  { return nil }
 func (knownCluster) Waits(time.Time) []forecast.Past           { return nil }
 func (knownCluster) Waited(*compute.Allocation, forecast.Past) {}

@@ -113,6 +113,7 @@ type noOutlook struct{}
 var errNoForecast = errors.New("server.slurm.forecast is false in the configuration of the daemon")
 
 func (noOutlook) Cluster(context.Context) (*forecast.Cluster, error) { return nil, errNoForecast }
+func (noOutlook) Probe(context.Context, []scheduler.Question)        {}
 func (noOutlook) Probes() []forecast.Probe                           { return nil }
 func (noOutlook) Waits(time.Time) []forecast.Past                    { return nil }
 func (noOutlook) Waited(*compute.Allocation, forecast.Past)          {}
