@@ -14,8 +14,9 @@ func (c *Client) SetPartitions(ctx context.Context, id JobID, names []string) er
 }
 
 // SetTimeLimit changes the time limit of a job, rounded up to a minute. A pending job
-// keeps its place in the queue. Users may shorten limits only: Slurm rejects a longer one
-// (Permanent). If the job has started meanwhile, its limit changes too.
+// keeps its place in the queue. Slurm rejects one above the limit of the partition, and
+// users may not lengthen that of a running job (both Permanent). If the job has started
+// meanwhile, a shorter limit applies to it too.
 func (c *Client) SetTimeLimit(ctx context.Context, id JobID, limit time.Duration) error {
 	if limit <= 0 || limit == Unlimited {
 		return &Error{Program: Scontrol, Class: Permanent, Code: "ESLURM_INVALID_TIME_LIMIT", Text: fmt.Sprintf("%v is not a time limit for a job", limit)}

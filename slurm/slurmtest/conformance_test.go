@@ -99,13 +99,16 @@ func realSite(t *testing.T) *site {
 
 func scontrol(t *testing.T, x slurm.Executor, words ...string) {
 	t.Helper()
-	out, err := x.Run(t.Context(), slurm.Command{Program: slurm.Scontrol, Args: words})
+	out, err := x.Run(context.WithoutCancel(t.Context()), slurm.Command{Program: slurm.Scontrol, Args: words}) // also when a test ends
 	if err != nil || out.ExitCode != 0 {
 		t.Fatalf("scontrol %v: %v %s", words, err, out.Stderr)
 	}
 }
 
 func TestFakeConforms(t *testing.T) {
+	for name, test := range conformanceAlone {
+		t.Run(name, func(t *testing.T) { test(t, fakeSite()) })
+	}
 	for name, test := range conformance {
 		t.Run(name, func(t *testing.T) { test(t, fakeSite()) })
 	}
@@ -128,6 +131,9 @@ func TestMain(m *testing.M) {
 // shortest possible time limit is one minute.
 func TestRealConforms(t *testing.T) {
 	s := realSite(t)
+	for name, test := range conformanceAlone {
+		t.Run(name, func(t *testing.T) { test(t, s) })
+	}
 	t.Run("group", func(t *testing.T) {
 		for name, test := range conformance {
 			t.Run(name, func(t *testing.T) {
@@ -215,6 +221,13 @@ func (s *site) accounted(t *testing.T, id slurm.JobID, state slurm.State) slurm.
 	return records
 }
 
+// conformanceAlone are tests that need nodes for which those below compete.
+var conformanceAlone = map[string]func(*testing.T, *site){
+	"EstimateBusy": testEstimateBusy,
+	"Load":         testLoad,
+	"Reservation":  testReservation,
+}
+
 var conformance = map[string]func(*testing.T, *site){
 	"Completed":         testCompleted,
 	"Failed":            testFailed,
@@ -236,6 +249,8 @@ var conformance = map[string]func(*testing.T, *site){
 	"Refused":           testRefused,
 	"Limits":            testLimits,
 	"Estimate":          testEstimate,
+	"ReservedFor":       testReservedFor,
+	"SetTimeLimit":      testSetTimeLimit,
 	"Absent":            testAbsent,
 	"Dependency":        testDependency,
 	"Names":             testNames,

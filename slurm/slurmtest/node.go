@@ -73,6 +73,17 @@ type room struct {
 	gpus   int
 }
 
+// noRoom is what a node has on which no job may run.
+var noRoom = room{cpus: -1, memory: -1}
+
+func (r room) without(used room) room {
+	return room{r.cpus - used.cpus, r.memory - used.memory, r.gpus - used.gpus}
+}
+
+func (r room) least(other room) room {
+	return room{min(r.cpus, other.cpus), min(r.memory, other.memory), min(r.gpus, other.gpus)}
+}
+
 // whole returns what a node has when nothing runs on it.
 func (n *node) whole() room {
 	return room{cpus: n.CPUs, memory: n.Memory, gpus: n.GPUs}
@@ -81,7 +92,7 @@ func (n *node) whole() room {
 // usable returns what a node has for jobs when nothing runs on it: nothing if it is down.
 func (n *node) usable() room {
 	if n.down || n.drain {
-		return room{cpus: -1, memory: -1}
+		return noRoom
 	}
 	return n.whole()
 }
@@ -96,10 +107,7 @@ func (n *node) left(counts func(*restart) bool) room {
 	has := n.usable()
 	for _, r := range n.restarts {
 		if counts(r) {
-			need := r.job.need(n)
-			has.cpus -= need.cpus
-			has.memory -= need.memory
-			has.gpus -= need.gpus
+			has = has.without(r.job.need(n))
 		}
 	}
 	return has
@@ -125,6 +133,15 @@ func (n *node) state() string {
 		return "mixed" + flag
 	}
 	return "allocated" + flag
+}
+
+// used returns what jobs have of a node.
+func (n *node) used() room {
+	var all room
+	for _, r := range n.restarts {
+		all = all.without(r.job.need(n))
+	}
+	return room{}.without(all)
 }
 
 func (n *node) gres() string {

@@ -18,6 +18,7 @@ type request struct {
 	account      string
 	qos          string
 	partition    string
+	reservation  string
 	comment      string
 	output       string
 	stderr       string
@@ -126,7 +127,7 @@ var values = map[string]func(*request, string) error{
 	"hint":            func(*request, string) error { return nil },
 	"distribution":    func(*request, string) error { return nil },
 	"deadline":        func(*request, string) error { return nil },
-	"reservation":     func(*request, string) error { return nil },
+	"reservation":     func(r *request, v string) error { r.reservation = v; return nil },
 	"input":           func(*request, string) error { return nil },
 }
 

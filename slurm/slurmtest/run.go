@@ -69,7 +69,7 @@ func (c *Cluster) answer(cmd slurm.Command, user string, uid int) slurm.Output {
 		s := scontrol{opts: &c.opts, queue: c.queue, nodes: c.nodes, scheduler: c.scheduler, controller: c.controller}
 		return s.run(cmd.Args, c.clock.now, uid)
 	case slurm.Sinfo:
-		return sinfo(c.opts.Partitions, c.nodes, cmd.Args)
+		return sinfo{partitions: c.opts.Partitions, scheduler: c.scheduler}.run(cmd.Args)
 	case slurm.Sacctmgr:
 		s := sacctmgr{cluster: c.opts.Name, user: c.opts.User, accounts: c.opts.Accounts, qos: c.opts.QOS}
 		return s.run(cmd.Args)

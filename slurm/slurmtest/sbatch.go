@@ -1,6 +1,7 @@
 package slurmtest
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -67,13 +68,25 @@ func (s sbatch) run(cmd slurm.Command, user string, uid int) slurm.Output {
 	if merged.name == "" {
 		merged.name = name
 	}
-	return s.accept(merged, user, uid)
+	out := s.accept(merged, user, uid)
+	if merged.testOnly {
+		out.Stderr = bytes.ReplaceAll(out.Stderr, []byte("sbatch: error: Batch job submission failed: "), []byte("allocation failure: "))
+	}
+	return out
 }
 
 // accept makes a job of a request if the cluster can run it.
 func (s sbatch) accept(r request, user string, uid int) slurm.Output {
 	if out, ok := s.complete(&r); !ok {
 		return out
+	}
+	if r.reservation != "" {
+		switch known := s.scheduler.reservation(r.reservation); {
+		case known == nil:
+			return failed("Requested reservation is invalid")
+		case !known.allows(user, r.account):
+			return failed("Access denied to requested reservation")
+		}
 	}
 	limits := s.qos[r.qos]
 	if limits.MaxWall > 0 && r.time > limits.MaxWall {
@@ -93,11 +106,32 @@ func (s sbatch) accept(r request, user string, uid int) slurm.Output {
 		return failed("Requested node configuration is not available")
 	}
 	if r.testOnly {
-		return slurm.Output{Stderr: fmt.Appendf(nil, "sbatch: Job %d to start at %s using %d processors\n", s.queue.lastID+1, stamp(s.clock.now), j.cpusPerNode())}
+		return s.test(j)
 	}
 	s.queue.add(j)
 	s.clock.after(r.begin, func() {})
 	return slurm.Output{Stdout: fmt.Appendf(nil, "%d\n", j.number)}
+}
+
+// test answers --test-only: when the job would start. Slurm refuses a job that could not
+// start on an empty cluster now, because its nodes are down or reserved.
+func (s sbatch) test(j *job) slurm.Output {
+	if s.scheduler.place(j, s.scheduler.admitting(j, (*node).usable)) == nil {
+		if r := s.scheduler.reservation(j.reservation); r != nil && s.clock.now.Before(r.Start) {
+			return failed("Invalid time specified")
+		}
+		return failed("Requested node configuration is not available")
+	}
+	found, ok := s.scheduler.plan(j).jobs[j]
+	if !ok {
+		return failed("Requested node configuration is not available")
+	}
+	names := make([]string, len(found.nodes))
+	for i, n := range found.nodes {
+		names[i] = n.Name
+	}
+	return slurm.Output{Stderr: fmt.Appendf(nil, "sbatch: Job %d to start at %s using %d processors on nodes %s in partition %s\n",
+		s.queue.lastID+1, stamp(found.start), j.cpusPerNode()*j.nodes, slurm.JoinNodes(names), j.partition)}
 }
 
 // complete fills in defaults and checks names and the time limit; false if one of them is

@@ -1,7 +1,6 @@
 package slurmtest
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -16,19 +15,22 @@ type scheduler struct {
 	partitions partitions
 	qos        map[string]Limits
 	controller *controller
+
+	reservations []*Reservation
+	latest       *backfill // the plan of latestAt; nil after a change
+	latestAt     time.Time
 }
 
 // schedule starts each waiting job that can be started: higher tiers first, then older
 // jobs; a job that does not fit does not delay those after it.
 func (s *scheduler) schedule() {
-	waiting := slices.DeleteFunc(slices.Clone(s.queue.jobs), func(j *job) bool { return j.state != slurm.Pending })
-	slices.SortStableFunc(waiting, func(a, b *job) int { return s.partitions.tier(b) - s.partitions.tier(a) })
+	s.latest = nil
 	blocked := map[string]bool{}
-	for _, j := range waiting {
+	for _, j := range s.waiting() {
 		if j.reason = s.whyNot(j); j.reason != "" {
 			continue
 		}
-		nodes := s.place(j, (*node).free)
+		nodes := s.place(j, s.admitting(j, (*node).free))
 		if nodes != nil {
 			s.controller.start(j, nodes)
 			continue
@@ -66,8 +68,17 @@ func (s *scheduler) whyNot(j *job) string {
 	if s.place(j, (*node).usable) == nil {
 		return "ReqNodeNotAvail, UnavailableNodes:" + strings.Join(s.nodes.unusable(), ",")
 	}
+	if s.place(j, s.admitting(j, (*node).usable)) == nil {
+		if j.reservation != "" {
+			return "Reservation"
+		}
+		return reasonReserved
+	}
 	return ""
 }
+
+// reasonReserved is Slurm's reason of a job that reservations keep from starting.
+const reasonReserved = "ReqNodeNotAvail, May be reserved for other job"
 
 // makeRoom preempts restarts that are in the way of a job and may be preempted by it. It
 // reports whether that will make room.
@@ -77,9 +88,9 @@ func (s *scheduler) makeRoom(j *job) bool {
 		p, _ := s.partitions.named(r.job.partition)
 		return p.PreemptMode != "OFF" && p.PriorityTier < tier
 	}
-	nodes := s.place(j, func(n *node) room {
+	nodes := s.place(j, s.admitting(j, func(n *node) room {
 		return n.left(func(r *restart) bool { return !weaker(r) && !r.completing })
-	})
+	}))
 	for _, n := range nodes {
 		for _, r := range n.restarts {
 			if weaker(r) {
@@ -107,14 +118,5 @@ func (s *scheduler) estimate(j *job) time.Time {
 	if s.clock.now.Before(j.eligible) {
 		return j.eligible
 	}
-	if j.reason != "Resources" && j.reason != "Priority" {
-		return time.Time{}
-	}
-	var first time.Time
-	for _, other := range s.queue.jobs {
-		if r := other.current(); r != nil && !r.released && (first.IsZero() || r.limit.Before(first)) {
-			first = r.limit
-		}
-	}
-	return first
+	return s.current().jobs[j].start
 }

@@ -37,6 +37,8 @@ func (s scontrol) run(args []string, now time.Time, uid int) slurm.Output {
 		return s.update(words[1:], uid)
 	case "ping":
 		return say("Slurmctld(primary) at %s is UP\n", s.opts.Name)
+	case "create", "delete":
+		return s.changeReservation(words[0], words[1:], uid)
 	case "requeue", "requeuehold", "hold", "release", "suspend", "resume":
 		return s.order(words[0], words[1:], uid)
 	}
@@ -63,6 +65,8 @@ func (s scontrol) show(words []string, now time.Time) slurm.Output {
 		return s.showNodes(words[1:])
 	case "config":
 		return s.showConfig(now)
+	case "reservation", "reservations":
+		return s.showReservations()
 	}
 	return refusal("invalid entity: " + words[0])
 }
@@ -181,17 +185,32 @@ func (s scontrol) update(words []string, uid int) slurm.Output {
 		case "excnodelist":
 			j.exclude, _ = slurm.ExpandNodes(value)
 		case "timelimit":
-			if err := setTime(&j.request, value); err != nil {
-				return refusal("slurm_update error: Invalid time limit specified")
-			}
-			if r := j.current(); r != nil {
-				s.controller.setLimit(r)
+			if out, ok := s.updateTime(j, value, uid); !ok {
+				return out
 			}
 		default:
 			return refusal("Update of this parameter is not supported: " + key)
 		}
 	}
 	return slurm.Output{}
+}
+
+// updateTime changes the time limit of a job; false if that is refused. Users may lengthen
+// that of a pending job up to the limit of its partition.
+func (s scontrol) updateTime(j *job, value string, uid int) (slurm.Output, bool) {
+	changed := j.request
+	if err := setTime(&changed, value); err != nil {
+		return refusal("slurm_update error: Invalid time limit specified"), false
+	}
+	p, _ := s.scheduler.partitions.named(j.partition)
+	if r := j.current(); uid != 0 && (changed.time > p.MaxTime || r != nil && changed.time > j.time) {
+		return refusal(fmt.Sprintf("Access/permission denied for job %d", j.number)), false
+	}
+	j.time = changed.time
+	if r := j.current(); r != nil {
+		s.controller.setLimit(r)
+	}
+	return slurm.Output{}, true
 }
 
 // order carries out a command about individual jobs.

@@ -53,7 +53,7 @@ func (s squeue) run(args []string) slurm.Output {
 	named, _ := options(args, map[string]string{"-O": "Format", "-j": "jobs", "-u": "user", "-n": "name", "-t": "states"})
 	var columns []queueColumn
 	for spec := range strings.SplitSeq(named["Format"], ",") {
-		column, err := parseColumn(spec)
+		column, err := parseColumn(spec, func(name string) bool { return queueColumns[name].value != nil })
 		if err != nil {
 			return refusal("squeue: error: " + err.Error())
 		}
@@ -87,25 +87,29 @@ type queueColumn struct {
 	suffix string
 }
 
-func parseColumn(spec string) (queueColumn, error) {
-	name, size, _ := strings.Cut(spec, ":")
+func parseColumn(spec string, known func(name string) bool) (queueColumn, error) {
+	name, size, sized := strings.Cut(spec, ":")
 	column := queueColumn{name: strings.ToLower(name), width: 20}
-	if _, ok := queueColumns[column.name]; !ok {
+	if !known(column.name) {
 		return column, refused("Invalid job format specification: " + name)
 	}
 	digits := 0
 	for digits < len(size) && size[digits] >= '0' && size[digits] <= '9' {
 		digits++
 	}
-	if digits > 0 {
-		column.width, _ = strconv.Atoi(size[:digits])
+	if sized {
+		column.width, _ = strconv.Atoi(size[:digits]) // 0 without digits
 	}
 	column.suffix = size[digits:]
 	return column, nil
 }
 
-// write pads or truncates a value to the column's width.
+// write pads or truncates a value to the column's width, if it has one.
 func (q queueColumn) write(out *bytes.Buffer, value string) {
+	if q.width == 0 {
+		out.WriteString(value + q.suffix)
+		return
+	}
 	fmt.Fprintf(out, "%-*.*s%s", q.width, q.width, value, q.suffix)
 }
 
