@@ -64,6 +64,17 @@ type ResetWorkflowRequest struct {
 	Force        bool   `json:"force,omitempty"`        // even while jobs are running
 	Reinitialize bool   `json:"reinitialize,omitempty"` // initialize the jobs afterwards
 	RunID        *int64 `json:"run_id,omitempty"`       // rejected if another run has started
+	// Changed resets only the jobs whose inputs have changed since the last run, or whose
+	// outputs are gone, and what depends on them.
+	Changed bool `json:"changed,omitempty"`
+	// Files are the present modification times of files of the workflow. They are recorded.
+	Files []ModifiedFile `json:"files,omitempty"`
+}
+
+// ModifiedFile says when a file was last modified.
+type ModifiedFile struct {
+	FileID  int64    `json:"file_id"`
+	ModTime *float64 `json:"st_mtime,omitempty"` // seconds since the epoch; absent if it does not exist
 }
 
 // WorkflowReset is the run that was started, or would be.
@@ -76,4 +87,8 @@ type WorkflowReset struct {
 	// the required CPUs and runtime; 0 otherwise.
 	CPUSeconds  int64 `json:"cpu_seconds"`
 	Initialized bool  `json:"initialized"`
+	// JobNames and ChangedFiles are of a reset of what has changed: the jobs, and the paths of
+	// the files.
+	JobNames     []string `json:"job_names,omitempty"`
+	ChangedFiles []string `json:"changed_files,omitempty"`
 }

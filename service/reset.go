@@ -9,13 +9,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 	"github.com/torc-slurm/torc-slurm/workflow/graph"
 )
 
 // ResetWorkflow starts a new run of a workflow with all jobs, or those that did not
 // succeed and their dependants, or, in a dry run, returns their number and cost. It fails,
 // in a dry run as well, if another run has started, and, unless it is forced, while the
-// workflow is active. It is one transaction.
+// workflow is active. On request only what has changed is reset. It is one transaction.
 func (s *Service) ResetWorkflow(ctx context.Context, by Caller, workflowID int64, q *api.ResetWorkflowRequest) (api.WorkflowReset, error) {
 	answer := api.WorkflowReset{WorkflowID: workflowID, DryRun: q.DryRun}
 	at, err := s.Store.Workflows.Get(ctx, workflowID)
@@ -27,6 +28,12 @@ func (s *Service) ResetWorkflow(ctx context.Context, by Caller, workflowID int64
 		expected = *q.RunID
 	}
 	o := store.ResetOptions{RunID: expected, FailedOnly: q.FailedOnly, Force: q.Force, Initialize: q.Reinitialize, User: by.User}
+	o.Files = each(q.Files, func(f api.ModifiedFile) artifact.FileTime {
+		return artifact.FileTime{FileID: f.FileID, ModTime: f.ModTime}
+	})
+	if q.Changed {
+		return resetChanged(ctx, s, workflowID, q, o)
+	}
 	if q.DryRun { // reading all jobs takes longer than the reset
 		var g jobGraph
 		if g, err = s.graph(ctx, workflowID); err != nil {
@@ -40,6 +47,44 @@ func (s *Service) ResetWorkflow(ctx context.Context, by Caller, workflowID int64
 	}
 	answer.RunID = at.RunID
 	return answer, err
+}
+
+// resetChanged starts a new run with the jobs whose inputs have changed, or proposes it.
+func resetChanged(ctx context.Context, s *Service, workflowID int64, q *api.ResetWorkflowRequest, o store.ResetOptions) (api.WorkflowReset, error) {
+	answer := api.WorkflowReset{WorkflowID: workflowID, DryRun: q.DryRun}
+	if q.FailedOnly || q.Reinitialize {
+		return answer, workflow.Errorf(workflow.CodeInvalid, "changed cannot be combined with failed_only or reinitialize")
+	}
+	reset := s.Store.Workflows.ResetChanged
+	if q.DryRun {
+		reset = s.Store.Workflows.ProposeResetChanged
+	}
+	done, err := reset(ctx, workflowID, o)
+	if err != nil {
+		return answer, err
+	}
+	answer.RunID, answer.Jobs, answer.JobNames, answer.ChangedFiles = done.Workflow.RunID, int64(len(done.Jobs)), done.Jobs, done.Files
+	if q.DryRun {
+		g, err := s.graph(ctx, workflowID)
+		if err != nil {
+			return answer, err
+		}
+		answer.CPUSeconds = g.namedCost(done.Jobs)
+	}
+	return answer, nil
+}
+
+// namedCost returns the most that jobs and their dependants may use.
+func (g *jobGraph) namedCost(names []string) int64 {
+	var again []int32
+	for i := range g.jobs {
+		if _, found := slices.BinarySearch(names, g.jobs[i].Name); found {
+			again = append(again, int32(i))
+		}
+	}
+	again = append(again, g.behind(again)...)
+	slices.Sort(again)
+	return g.cost(slices.Compact(again))
 }
 
 // jobGraph is the jobs of a workflow by id, with their dependencies and requirements.

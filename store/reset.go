@@ -9,6 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/record"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 )
 
 // Reset starts a new run of a workflow, which is then neither canceled nor ended. Its jobs
@@ -141,6 +142,8 @@ type ResetOptions struct {
 	Force      bool   // even if something is running
 	Initialize bool   // the jobs afterwards
 	User       string // for the event
+	// Files are the present times of files of the workflow, which are recorded.
+	Files []artifact.FileTime
 }
 
 // ResetAll is ResetAt, ResetJobs and, on request, Initialize in one transaction. It returns
@@ -166,7 +169,10 @@ func resetAll(tx *core.Tx, id int64, o *ResetOptions) (w workflow.Workflow, n in
 	if w, err = beginRun(tx, id, &o.RunID, o.Force, o.User); err != nil {
 		return w, 0, err
 	}
-	if n, err = resetJobs(tx, id, o.FailedOnly, o.User); err != nil || !o.Initialize {
+	if n, err = resetJobs(tx, id, o.FailedOnly, o.User); err != nil {
+		return w, n, err
+	}
+	if err := recordTimes(tx, id, o.Files); err != nil || !o.Initialize {
 		return w, n, err
 	}
 	return w, n, engine.InitializeJobs(tx, id, engine.InitializeOptions{OnlyUninitialized: true, User: o.User})

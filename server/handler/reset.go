@@ -10,7 +10,7 @@ type resets struct{ *Deps }
 
 func (h resets) routes() []rest.Route {
 	return []rest.Route{
-		rest.Handle("POST", "/workflows/{id}/reset", "Begin a new run whose jobs run again, all or those that did not succeed; a dry run only says how many", h.resetWorkflow, rest.Conflict409),
+		rest.Handle("POST", "/workflows/{id}/reset", "Begin a new run whose jobs run again, all, those that did not succeed, or those whose inputs have changed; a dry run only says how many", h.resetWorkflow, rest.Conflict409, rest.Bulk),
 		rest.Handle("POST", "/workflows/{id}/reset_jobs", "Make chosen jobs run again in the next run; a dry run only says which", h.resetJobs, rest.Conflict409, rest.Bulk),
 	}
 }

@@ -2,23 +2,19 @@ package workflows
 
 import (
 	"context"
-	"fmt"
-	"math"
 	"slices"
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
-	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/apidata"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
-	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// workflowFile is a file of a workflow with what is on the disk.
+// workflowFile is a file of a workflow, and its state on disk.
 type workflowFile struct {
 	api.File
-	found    *float64 // its modification time now, in seconds; nil if it is not there
-	output   bool     // some job writes it
-	required bool     // must be there: only read, or written by a completed job
+	found    *float64 // its present modification time, in seconds; nil if it does not exist
+	output   bool     // a job writes it
+	required bool     // must exist: no job writes it, or a completed one did
 }
 
 // workflowFiles are the files of a workflow.
@@ -27,8 +23,8 @@ type workflowFiles struct {
 	files      []workflowFile
 }
 
-// filesOfWorkflow looks at the files of a workflow. Relative paths count from the
-// current directory, as for run.
+// filesOfWorkflow returns the files of a workflow and their state on disk. Relative paths
+// start at the current directory, as for run.
 func filesOfWorkflow(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64) (*workflowFiles, error) {
 	outputs, err := fileIDs(c.Files.List(ctx, client.FileFilter{WorkflowID: id, IsOutput: true}))
 	if err != nil {
@@ -54,7 +50,7 @@ func filesOfWorkflow(ctx context.Context, a *cli.Factory, c *cli.Connection, id 
 	return all, nil
 }
 
-// fileIDs are the ids of a list of files.
+// fileIDs returns the ids of a list of files.
 func fileIDs(files func(func(api.File, error) bool)) (map[int64]bool, error) {
 	ids := make(map[int64]bool)
 	for f, err := range files {
@@ -66,7 +62,7 @@ func fileIDs(files func(func(api.File, error) bool)) (map[int64]bool, error) {
 	return ids, nil
 }
 
-// check says what stands in the way of running everything.
+// check returns which inputs are missing and which outputs exist.
 func (w *workflowFiles) check(id int64) initCheck {
 	check := initCheck{WorkflowID: id, MissingInputs: []string{}, ExistingOutputs: []string{}}
 	for _, f := range w.files {
@@ -82,77 +78,11 @@ func (w *workflowFiles) check(id int64) initCheck {
 	return check
 }
 
-// record tells the server when the files were changed. What is not there has
-// no time.
-func (w *workflowFiles) record(ctx context.Context, c *cli.Connection) error {
-	for _, f := range w.files {
-		if sameTime(f.ModTime, f.found) {
-			continue
-		}
-		change := f.File
-		change.ModTime = f.found
-		if _, err := c.Files.Update(ctx, cli.OrZero(f.ID), &change); err != nil {
-			return fmt.Errorf("record the time of file %q: %w", f.Name, err)
-		}
+// times returns when the files were modified, as a request has it.
+func (w *workflowFiles) times() []api.ModifiedFile {
+	times := make([]api.ModifiedFile, len(w.files))
+	for i, f := range w.files {
+		times[i] = api.ModifiedFile{FileID: cli.OrZero(f.ID), ModTime: f.found}
 	}
-	return nil
-}
-
-// sameTime compares two times that have been through JSON.
-func sameTime(a, b *float64) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return math.Abs(*a-*b) < 1e-5
-}
-
-// fileChanges are the files that are not as they were, and the jobs that have
-// to run again because of it.
-type fileChanges struct {
-	paths []string
-	jobs  []api.Job
-}
-
-// changes finds what has changed since the last run: a file that was there
-// then and is newer, older or gone. Who reads it runs again; an output that is
-// gone also makes its writer run again, if that was completed.
-func (w *workflowFiles) changes(ctx context.Context, c *cli.Connection) (fileChanges, error) {
-	changed := make(map[int64]workflowFile)
-	result := fileChanges{paths: []string{}}
-	for _, f := range w.files {
-		gone := f.found == nil && f.output && f.required
-		if gone || f.ModTime != nil && !sameTime(f.ModTime, f.found) {
-			changed[cli.OrZero(f.ID)] = f
-			result.paths = append(result.paths, f.Path)
-		}
-	}
-	if len(changed) == 0 {
-		return result, nil
-	}
-	for j, err := range c.Jobs.List(ctx, client.JobFilter{WorkflowID: w.workflowID, IncludeRelationships: true}) {
-		if err != nil {
-			return result, err
-		}
-		s := apidata.StatusOf(j)
-		reads := slices.ContainsFunc(j.InputFileIDs, func(id int64) bool { _, ok := changed[id]; return ok })
-		lost := slices.ContainsFunc(j.OutputFileIDs, func(id int64) bool { f, ok := changed[id]; return ok && f.found == nil })
-		if s != workflow.Uninitialized && s != workflow.Disabled && (reads || lost && s == workflow.Completed) {
-			result.jobs = append(result.jobs, j)
-		}
-	}
-	return result, nil
-}
-
-// with are the names of the jobs that run again, with those that are known by
-// name.
-func (f *fileChanges) with(names []string) []string {
-	all := slices.Clone(names)
-	for _, j := range f.jobs {
-		all = append(all, j.Name)
-	}
-	slices.Sort(all)
-	if all = slices.Compact(all); all == nil {
-		all = []string{}
-	}
-	return all
+	return times
 }

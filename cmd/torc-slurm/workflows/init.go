@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/apidata"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -19,40 +20,39 @@ type initFlags struct {
 }
 
 const (
-	initLong = `Prepare all jobs of a workflow for a new run: those that wait for nothing become
-ready, the others blocked, whatever they were before.
+	initLong = `Start a new run of a workflow with all jobs: those without dependencies become
+ready, the others blocked, whatever their status was.
 
-Files that jobs read and no job writes have to be there. If files that jobs will
-write are already there you are asked; they are not deleted. Both can be passed
-over with --force.`
+Files that jobs read and no job writes must exist. If files exist that jobs will
+write, you are asked; they are not deleted. --force skips both checks.`
 	initExample = `  torc-slurm workflows init 12
   torc-slurm workflows init 12 --dry-run
   torc-slurm workflows init 12 --force --async`
 
-	reinitLong = `Prepare for a new run what has to run again: jobs that are uninitialized, that
-read a file, user data, an environment or a command that has changed since they
-ran, or whose output files are gone, and everything that depends on them. What
-was completed and is not concerned stays.`
+	reinitLong = `Start a new run of a workflow with the jobs that have to run again: those that are
+uninitialized, whose command, environment, input files or user data have changed
+since they ran, or whose output files are gone, and all that depend on them. Other
+completed jobs stay completed.`
 	reinitExample = `  torc-slurm workflows reinit 12
-  torc-slurm workflows reinit 12 --dry-run      what would run again?`
+  torc-slurm workflows reinit 12 --dry-run      # what would run again?`
 )
 
-// newInit makes init, or reinit for a partial initialisation.
+// newInit returns init, or reinit for a partial initialization.
 func newInit(a *cli.Factory, partial bool, use string) *cobra.Command {
 	var o initFlags
 	cmd := &cobra.Command{
-		Use: use, Short: "Prepare all jobs of a workflow for a new run", Long: initLong, Example: initExample,
+		Use: use, Short: "Start a new run with all jobs of a workflow", Long: initLong, Example: initExample,
 		Args:              cobra.MaximumNArgs(1),
 		Annotations:       cli.ServerExits("1 the initialization failed, or did not end in time"),
 		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.force, "force", false, "although input files are missing, output files are there, or runners are at work")
-	f.BoolVar(&o.dryRun, "dry-run", false, "only say what would be done")
-	f.BoolVar(&o.async, "async", false, "do not wait; \"tasks wait\" does")
+	f.BoolVar(&o.force, "force", false, "even if input files are missing, output files exist, or jobs are running")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only show what would be done")
+	f.BoolVar(&o.async, "async", false, "do not wait for the end; \"tasks wait\" does")
 	f.Int64Var(&o.waitTimeout, "wait-timeout", 0, "seconds to wait at most (0: no limit)")
 	if partial {
-		cmd.Short, cmd.Long, cmd.Example = "Prepare what has changed for a new run", reinitLong, reinitExample
+		cmd.Short, cmd.Long, cmd.Example = "Start a new run with what has changed", reinitLong, reinitExample
 	} else {
 		cli.AddNoPrompts(f, &o.noPrompts)
 	}
@@ -69,7 +69,7 @@ func newInit(a *cli.Factory, partial bool, use string) *cobra.Command {
 	return cmd
 }
 
-// initCheck says what stands in the way of an initialisation.
+// initCheck is the state of the files before an initialization.
 type initCheck struct {
 	WorkflowID          int64    `json:"workflow_id"`
 	Safe                bool     `json:"safe"`
@@ -77,6 +77,9 @@ type initCheck struct {
 	MissingInputCount   int      `json:"missing_input_file_count"`
 	ExistingOutputs     []string `json:"existing_output_files"`
 	ExistingOutputCount int      `json:"existing_output_file_count"`
+	// Jobs would run again, without their dependants; CPUSeconds is the most that all may use.
+	Jobs       int64 `json:"jobs"`
+	CPUSeconds int64 `json:"cpu_seconds"`
 }
 
 func initialize(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, o initFlags) error {
@@ -89,7 +92,14 @@ func initialize(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64
 		return err
 	}
 	check := files.check(id)
+	// What would run is shown even while the last run is active.
+	reset := &api.ResetWorkflowRequest{RunID: before.RunID, DryRun: true, Force: true, Files: files.times()}
 	if o.dryRun {
+		proposal, err := c.Workflows.Reset(ctx, id, reset)
+		if err != nil {
+			return err
+		}
+		check.Jobs, check.CPUSeconds = proposal.Jobs, proposal.CPUSeconds
 		return showInitCheck(a, check)
 	}
 	if !o.force {
@@ -97,40 +107,30 @@ func initialize(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64
 			return missingInputs(check.MissingInputs)
 		}
 		if check.ExistingOutputCount > 0 {
-			question := fmt.Sprintf("%s already there (%s). Run all jobs of workflow %d, over them?",
-				workflow.CountOf(int64(check.ExistingOutputCount), "output file is", "output files are"), cli.FirstNames(check.ExistingOutputs), id)
+			question := fmt.Sprintf("%s already (%s). Run all jobs of workflow %d and overwrite them?",
+				workflow.CountOf(int64(check.ExistingOutputCount), "output file exists", "output files exist"), cli.FirstNames(check.ExistingOutputs), id)
 			if yes, err := a.Confirm(o.noPrompts, question); err != nil || !yes {
 				return err
 			}
 		}
 	}
-	// The new run comes first: it is refused while something of the old one is alive, and
-	// "reinit" finds what has changed by the times that are recorded.
-	if _, err := c.Workflows.ResetStatusAt(ctx, id, cli.OrZero(before.RunID), o.force); err != nil {
-		return err
-	}
-	if err := files.record(ctx, c); err != nil {
-		return err
-	}
-	if _, err := c.Workflows.ResetJobStatus(ctx, id, false); err != nil {
+	reset.DryRun, reset.Force = false, o.force
+	if _, err := c.Workflows.Reset(ctx, id, reset); err != nil {
 		return err
 	}
 	return runInitialization(ctx, a, c, id, false, o)
 }
 
-// missingInputs refuses to initialise a workflow.
+// missingInputs returns the error for missing input files.
 func missingInputs(paths []string) error {
 	return workflow.Errorf(workflow.CodeConflict, "%s missing: %s",
 		workflow.CountOf(int64(len(paths)), "input file is", "input files are"), cli.FirstNames(paths)).
-		WithHint("make them, or go on without them with --force")
+		WithHint("create them, or continue without them with --force")
 }
 
 func showInitCheck(a *cli.Factory, check initCheck) error {
 	if a.Format == cli.FormatJSON {
 		return a.WriteJSON(check)
-	}
-	if check.Safe {
-		return a.ShowMessage(check, "Workflow %d can be initialized: all input files are there, and no output file is", check.WorkflowID)
 	}
 	for _, path := range check.MissingInputs {
 		fmt.Fprintf(a.Stdout, "missing input file:    %s\n", path)
@@ -138,14 +138,25 @@ func showInitCheck(a *cli.Factory, check initCheck) error {
 	for _, path := range check.ExistingOutputs {
 		fmt.Fprintf(a.Stdout, "existing output file:  %s\n", path)
 	}
-	return nil
+	if check.Safe {
+		fmt.Fprintf(a.Stdout, "Workflow %d can be initialized: all input files exist, and no output file does\n", check.WorkflowID)
+	}
+	return a.ShowMessage(check, "%s would be reset%s", workflow.CountOf(check.Jobs, "job", "jobs"), check.cost())
 }
 
-// reinitPlan says what a partial initialisation makes run again.
+// cost returns what the jobs may use, for the end of a line.
+func (c *initCheck) cost() string {
+	if c.CPUSeconds == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; their run may use up to %.1f CPU hours", float64(c.CPUSeconds)/3600)
+}
+
+// reinitPlan is what a partial initialization makes run again.
 type reinitPlan struct {
 	initCheck
 	ChangedFiles []string `json:"changed_files"`
-	Jobs         []string `json:"reinitialized_jobs"` // whose inputs have changed, or whose outputs are gone
+	JobNames     []string `json:"reinitialized_jobs"` // whose inputs have changed, or whose outputs are gone
 }
 
 func reinitialize(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, o initFlags) error {
@@ -157,37 +168,22 @@ func reinitialize(ctx context.Context, a *cli.Factory, c *cli.Connection, id int
 	if err != nil {
 		return err
 	}
-	changed, err := files.changes(ctx, c)
+	// What would run again is shown even while the last run is active.
+	reset := &api.ResetWorkflowRequest{RunID: before.RunID, DryRun: true, Force: true, Changed: true, Files: files.times()}
+	proposal, err := c.Workflows.Reset(ctx, id, reset)
 	if err != nil {
 		return err
 	}
-	byContent, err := c.Workflows.ProcessChangedInputs(ctx, id, true)
-	if err != nil {
-		return err
-	}
-	plan := reinitPlan{files.check(id), changed.paths, changed.with(byContent)}
-	plan.Safe = plan.MissingInputCount == 0
+	plan := reinitPlan{files.check(id), cli.NotNil(proposal.ChangedFiles), cli.NotNil(proposal.JobNames)}
+	plan.Safe, plan.Jobs, plan.CPUSeconds = plan.MissingInputCount == 0, proposal.Jobs, proposal.CPUSeconds
 	if o.dryRun {
 		return showReinitPlan(a, plan)
 	}
 	if !o.force && plan.MissingInputCount > 0 {
 		return missingInputs(plan.MissingInputs)
 	}
-	// The new run comes first: it is refused while something of the old one is
-	// alive.
-	w, err := c.Workflows.ResetStatusAt(ctx, id, cli.OrZero(before.RunID), o.force)
-	if err != nil {
-		return err
-	}
-	for _, j := range changed.jobs {
-		if _, err := c.Jobs.ManageStatusChange(ctx, cli.OrZero(j.ID), workflow.Uninitialized, cli.OrZero(w.RunID)); err != nil {
-			return fmt.Errorf("reset job %q: %w", j.Name, err)
-		}
-	}
-	if _, err := c.Workflows.ProcessChangedInputs(ctx, id, false); err != nil {
-		return err
-	}
-	if err := files.record(ctx, c); err != nil {
+	reset.DryRun, reset.Force = false, o.force
+	if _, err := c.Workflows.Reset(ctx, id, reset); err != nil {
 		return err
 	}
 	return runInitialization(ctx, a, c, id, true, o)
@@ -203,16 +199,16 @@ func showReinitPlan(a *cli.Factory, plan reinitPlan) error {
 	for _, path := range plan.ChangedFiles {
 		fmt.Fprintf(a.Stdout, "changed file:        %s\n", path)
 	}
-	for _, name := range plan.Jobs {
+	for _, name := range plan.JobNames {
 		fmt.Fprintf(a.Stdout, "runs again:          %s\n", name)
 	}
-	if len(plan.Jobs) == 0 {
-		return a.ShowMessage(plan, "Nothing has changed that a job of workflow %d reads", plan.WorkflowID)
+	if len(plan.JobNames) == 0 {
+		return a.ShowMessage(plan, "No input of a job of workflow %d has changed", plan.WorkflowID)
 	}
-	return a.ShowMessage(plan, "%s would run again, with what depends on them", workflow.CountOf(int64(len(plan.Jobs)), "job", "jobs"))
+	return a.ShowMessage(plan, "%s would run again, with all that depend on them%s", workflow.CountOf(int64(len(plan.JobNames)), "job", "jobs"), plan.cost())
 }
 
-// initResult is what init and reinit say in JSON.
+// initResult is the JSON output of init and reinit.
 type initResult struct {
 	Status        string              `json:"status"`
 	Message       string              `json:"message"`
@@ -223,10 +219,10 @@ type initResult struct {
 	Error         *string             `json:"error,omitempty"`
 }
 
-// taskPoll is how often a task is asked about that no event tells of.
+// taskPoll is how often the state of a task is read if no event reports it.
 const taskPoll = 2 * time.Second
 
-// runInitialization has the server initialise the jobs.
+// runInitialization has the server initialize the jobs.
 func runInitialization(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, partial bool, o initFlags) error {
 	task, err := c.Workflows.StartInitialize(ctx, id, partial)
 	if err != nil {

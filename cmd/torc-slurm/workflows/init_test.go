@@ -1,9 +1,12 @@
 package workflows
 
 import (
+	"regexp"
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli/clitest"
@@ -12,6 +15,7 @@ import (
 const (
 	startInit = "POST /workflows/12/initialize_jobs"
 	getTask   = "GET /tasks/5"
+	resetAll  = "POST /workflows/12/reset"
 
 	initTask = `{"id":5,"workflow_id":12,"operation":"initialize_jobs","status":"queued"}`
 	initDone = `{"id":5,"workflow_id":12,"operation":"initialize_jobs","status":"succeeded"}`
@@ -24,36 +28,51 @@ var threeFiles = clitest.Routes{
 	"GET /files": {Body: `{"items":[{"id":7,"workflow_id":12,"name":"in","path":"in.csv"},{"id":8,"workflow_id":12,"name":"out","path":"out.csv"}]}`},
 	"GET /files?is_output=true&workflow_id=12":  {Body: `{"items":[{"id":8,"workflow_id":12,"name":"out","path":"out.csv"}]}`},
 	"GET /workflows/12/required_existing_files": {Body: `{"files":[7]}`},
-	"PUT /files/7":                        {Body: `{"id":7,"workflow_id":12,"name":"in","path":"in.csv"}`},
-	"PUT /files/8":                        {Body: `{"id":8,"workflow_id":12,"name":"out","path":"out.csv"}`},
-	"POST /workflows/12/reset_status":     {Body: `{"id":12,"name":"sweep","user":"ann","run_id":3}`},
-	"POST /workflows/12/reset_job_status": {Body: `{"workflow_id":12,"updated_count":2}`},
-	startInit:                             {Body: initTask},
-	getTask:                               {Body: initDone},
-	getStatus:                             {Body: `{"workflow_id":12,"run_id":3,"jobs_by_status":{"ready":1,"blocked":1}}`},
+	resetAll:  {Body: `{"workflow_id":12,"run_id":3,"jobs":2,"cpu_seconds":7200}`},
+	startInit: {Body: initTask},
+	getTask:   {Body: initDone},
+	getStatus: {Body: `{"workflow_id":12,"run_id":3,"jobs_by_status":{"ready":1,"blocked":1}}`},
 }
 
 // filesAsked are the requests that every initialization begins with.
 var filesAsked = []string{getSweep, "GET /files?is_output=true&workflow_id=12", "GET /workflows/12/required_existing_files", "GET /files?workflow_id=12"}
 
-func TestInitChecks(t *testing.T) {
+// modified matches the modification times in requests.
+var modified = regexp.MustCompile(`"st_mtime":[0-9.]+`)
+
+// checkTimes checks a case whose requests have modification times; each is 1 in the wanted
+// result.
+func checkTimes(t *testing.T, c clitest.Case) {
+	t.Helper()
+	got := clitest.Run(t, New, c)
+	for i, r := range got.Requests {
+		got.Requests[i] = modified.ReplaceAllString(r, `"st_mtime":1`)
+	}
+	if diff := cmp.Diff(c.Want, got, cmpopts.IgnoreFields(clitest.Result{}, "Files")); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", c.Args, diff)
+	}
+}
+
+func TestInitDryRun(t *testing.T) {
 	input := map[string]string{"in.csv": "1"}
 	both := map[string]string{"in.csv": "1", "out.csv": "2"}
-	clitest.Check(t, New,
-		wrong("workflows init 12 --async --wait-timeout 3", "if any flags in the group [async wait-timeout] are set none of the others can be; [async wait-timeout] were all set"),
-		clitest.Case{Args: "workflows init 12 --wait-timeout -1", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: --wait-timeout -1: it cannot be negative\n"}},
-		clitest.Case{Args: "workflows init 12 --dry-run", Files: input, Routes: threeFiles, Want: clitest.Result{
-			Stdout:   "Workflow 12 can be initialized: all input files are there, and no output file is\n",
-			Requests: filesAsked,
-		}},
-		clitest.Case{Args: "workflows init 12 --dry-run", Files: map[string]string{"out.csv": "2"}, Routes: threeFiles, Want: clitest.Result{
-			Stdout: `missing input file:    in.csv
+	proposed := func(files string) []string {
+		return slices.Concat(filesAsked, []string{resetAll + ` {"dry_run":true,"force":true,"run_id":2,"files":` + files + "}"})
+	}
+	checkTimes(t, clitest.Case{Args: "workflows init 12 --dry-run", Files: input, Routes: threeFiles, Want: clitest.Result{
+		Stdout: "Workflow 12 can be initialized: all input files exist, and no output file does\n" +
+			"2 jobs would be reset; their run may use up to 2.0 CPU hours\n",
+		Requests: proposed(`[{"file_id":7,"st_mtime":1},{"file_id":8}]`),
+	}})
+	checkTimes(t, clitest.Case{Args: "workflows init 12 --dry-run", Files: map[string]string{"out.csv": "2"}, Routes: threeFiles, Want: clitest.Result{
+		Stdout: `missing input file:    in.csv
 existing output file:  out.csv
+2 jobs would be reset; their run may use up to 2.0 CPU hours
 `,
-			Requests: filesAsked,
-		}},
-		clitest.Case{Args: "workflows init 12 --dry-run -f json", Files: both, Routes: threeFiles, Want: clitest.Result{
-			Stdout: `{
+		Requests: proposed(`[{"file_id":7},{"file_id":8,"st_mtime":1}]`),
+	}})
+	checkTimes(t, clitest.Case{Args: "workflows init 12 --dry-run -f json", Files: both, Routes: threeFiles, Want: clitest.Result{
+		Stdout: `{
   "workflow_id": 12,
   "safe": false,
   "missing_input_files": [],
@@ -61,20 +80,29 @@ existing output file:  out.csv
   "existing_output_files": [
     "out.csv"
   ],
-  "existing_output_file_count": 1
+  "existing_output_file_count": 1,
+  "jobs": 2,
+  "cpu_seconds": 7200
 }
 `,
-			Requests: filesAsked,
-		}},
+		Requests: proposed(`[{"file_id":7,"st_mtime":1},{"file_id":8,"st_mtime":1}]`),
+	}})
+}
+
+func TestInitChecks(t *testing.T) {
+	both := map[string]string{"in.csv": "1", "out.csv": "2"}
+	clitest.Check(t, New,
+		wrong("workflows init 12 --async --wait-timeout 3", "if any flags in the group [async wait-timeout] are set none of the others can be; [async wait-timeout] were all set"),
+		clitest.Case{Args: "workflows init 12 --wait-timeout -1", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: --wait-timeout -1: it cannot be negative\n"}},
 		clitest.Case{Args: "workflows init 12", Routes: threeFiles, Want: clitest.Result{
 			Status: cli.ExitRefused,
 			Stderr: `error: 1 input file is missing: in.csv
-hint: make them, or go on without them with --force
+hint: create them, or continue without them with --force
 `,
 			Requests: filesAsked,
 		}},
 		clitest.Case{Args: "workflows init 12", Files: both, Terminal: 80, Stdin: "n\n", Routes: threeFiles, Want: clitest.Result{
-			Stderr:   "1 output file is already there (out.csv). Run all jobs of workflow 12, over them? [y/N] Nothing was done.\n",
+			Stderr:   "1 output file exists already (out.csv). Run all jobs of workflow 12 and overwrite them? [y/N] Nothing was done.\n",
 			Requests: filesAsked,
 		}},
 	)
@@ -91,8 +119,7 @@ func TestInit(t *testing.T) {
 		clitest.Case{Args: "workflows init 12", Routes: withoutFiles, Want: clitest.Result{
 			Stdout: "Initialized workflow 12 for run 3: 1 ready, 1 blocked, 0 completed before\n",
 			Requests: slices.Concat(filesAsked, []string{
-				"POST /workflows/12/reset_status?expected_run_id=2",
-				"POST /workflows/12/reset_job_status",
+				resetAll + ` {"run_id":2}`,
 				"POST /workflows/12/initialize_jobs?async=true",
 				getTask,
 				getStatus,
@@ -102,8 +129,7 @@ func TestInit(t *testing.T) {
 			Stdout: "Initialization of workflow 12 was started as task 5\n",
 			Stderr: "Next: torc-slurm tasks wait 5\n",
 			Requests: slices.Concat(filesAsked, []string{
-				"POST /workflows/12/reset_status?expected_run_id=2",
-				"POST /workflows/12/reset_job_status",
+				resetAll + ` {"run_id":2}`,
 				"POST /workflows/12/initialize_jobs?async=true",
 			}),
 		}},
@@ -118,8 +144,7 @@ func TestInit(t *testing.T) {
 }
 `,
 			Requests: slices.Concat(filesAsked, []string{
-				"POST /workflows/12/reset_status?expected_run_id=2&force=true",
-				"POST /workflows/12/reset_job_status",
+				resetAll + ` {"run_id":2,"force":true}`,
 				"POST /workflows/12/initialize_jobs?async=true",
 				getTask,
 				getStatus,
@@ -129,67 +154,48 @@ func TestInit(t *testing.T) {
 			Status: cli.ExitFailed,
 			Stderr: "error: initialization of workflow 12 failed: a cycle\n",
 			Requests: slices.Concat(filesAsked, []string{
-				"POST /workflows/12/reset_status?expected_run_id=2",
-				"POST /workflows/12/reset_job_status",
+				resetAll + ` {"run_id":2}`,
 				"POST /workflows/12/initialize_jobs?async=true",
 				getTask,
-			}),
-		}},
-		// While something runs, nothing is reset, and no time is recorded.
-		clitest.Case{Args: "workflows init 12", Files: map[string]string{"in.csv": "1"}, Routes: threeFiles.With(clitest.Routes{"POST /workflows/12/reset_status": refused(409, "a runner is at work")}), Want: clitest.Result{
-			Status: cli.ExitRefused,
-			Stderr: "error: a runner is at work\n",
-			Requests: slices.Concat(filesAsked, []string{
-				"POST /workflows/12/reset_status?expected_run_id=2",
 			}),
 		}},
 	)
 }
 
-// TestInitRecordsTimes: the server learns when files were changed; over output files jobs
-// run only if the user says so.
+// TestInitRecordsTimes: the server is told when files were modified, in the request that
+// resets the jobs; while something runs, nothing is changed.
 func TestInitRecordsTimes(t *testing.T) {
-	got := clitest.Run(t, New, clitest.Case{
-		Args: "workflows init 12", Terminal: 80, Stdin: "y\n", Files: map[string]string{"in.csv": "1", "out.csv": "2"}, Routes: threeFiles,
-	})
-	var updated []string
-	for _, r := range got.Requests {
-		if name, body, _ := strings.Cut(r, " {"); strings.HasPrefix(name, "PUT") && strings.Contains(body, `"st_mtime":`) {
-			updated = append(updated, name)
-		}
-	}
-	if want := []string{"PUT /files/7", "PUT /files/8"}; got.Status != 0 || !slices.Equal(updated, want) {
-		t.Errorf("with times: %q; %+v", updated, got)
-	}
+	reset := resetAll + ` {"run_id":2,"files":[{"file_id":7,"st_mtime":1},{"file_id":8,"st_mtime":1}]}`
+	const question = "1 output file exists already (out.csv). Run all jobs of workflow 12 and overwrite them? [y/N] "
+	both := map[string]string{"in.csv": "1", "out.csv": "2"}
+	checkTimes(t, clitest.Case{Args: "workflows init 12", Terminal: 80, Stdin: "y\n", Files: both, Routes: threeFiles, Want: clitest.Result{
+		Stdout:   "Initialized workflow 12 for run 3: 1 ready, 1 blocked, 0 completed before\n",
+		Stderr:   question,
+		Requests: slices.Concat(filesAsked, []string{reset, "POST /workflows/12/initialize_jobs?async=true", getTask, getStatus}),
+	}})
+	checkTimes(t, clitest.Case{Args: "workflows init 12", Terminal: 80, Stdin: "y\n", Files: both, Routes: threeFiles.With(clitest.Routes{resetAll: refused(409, "a runner is at work")}), Want: clitest.Result{
+		Status: cli.ExitRefused, Stderr: question + "error: a runner is at work\n", Requests: slices.Concat(filesAsked, []string{reset}),
+	}})
 }
 
-// TestReinit: what reads something that has changed runs again, and nothing else.
+// TestReinit: the server names and resets what has changed, in one request each.
 func TestReinit(t *testing.T) {
-	const changes = "POST /workflows/12/process_changed_job_inputs"
-	// Job 41 has completed, and its output is gone; 42 reads that, 43 nothing.
 	gone := threeFiles.With(clitest.Routes{
 		"GET /files": {Body: `{"items":[{"id":8,"workflow_id":12,"name":"out","path":"out.csv","st_mtime":1700000000}]}`},
 		"GET /workflows/12/required_existing_files": {Body: `{"files":[8]}`},
-		"GET /jobs": {Body: `{"items":[{"id":41,"workflow_id":12,"name":"a","command":"x","status":"completed","output_file_ids":[8]},
-			{"id":42,"workflow_id":12,"name":"b","command":"x","status":"failed","input_file_ids":[8]},{"id":43,"workflow_id":12,"name":"c","command":"x","status":"completed"},
-			{"id":44,"workflow_id":12,"name":"d","command":"x","status":"uninitialized","input_file_ids":[8]}]}`},
-		changes: {Body: `{"reinitialized_jobs":["e","b"]}`},
-		"PUT /jobs/41/manage_status_change/uninitialized/3": {Body: `{"id":41,"workflow_id":12,"name":"a","command":"x"}`},
-		"PUT /jobs/42/manage_status_change/uninitialized/3": {Body: `{"id":42,"workflow_id":12,"name":"b","command":"x"}`},
+		resetAll: {Body: `{"workflow_id":12,"run_id":3,"jobs":3,"cpu_seconds":3600,"changed_files":["out.csv"],"job_names":["a","b","e"]}`},
 	})
-	same := withoutFiles.With(clitest.Routes{changes: {Body: `{"reinitialized_jobs":[]}`}})
+	same := withoutFiles.With(clitest.Routes{resetAll: {Body: `{"workflow_id":12,"run_id":3}`}})
+	propose := resetAll + ` {"run_id":2,"dry_run":true,"force":true,"changed":true,"files":[{"file_id":8}]}`
 	clitest.Check(t, New,
 		clitest.Case{Args: "workflows reinit 12 --dry-run", Routes: gone, Want: clitest.Result{
 			Stdout: `changed file:        out.csv
 runs again:          a
 runs again:          b
 runs again:          e
-3 jobs would run again, with what depends on them
+3 jobs would run again, with all that depend on them; their run may use up to 1.0 CPU hours
 `,
-			Requests: slices.Concat(filesAsked, []string{
-				"GET /jobs?include_relationships=true&workflow_id=12",
-				"POST /workflows/12/process_changed_job_inputs?dry_run=true",
-			}),
+			Requests: slices.Concat(filesAsked, []string{propose}),
 		}},
 		clitest.Case{Args: "workflows reinit 12 --dry-run -f json", Routes: gone, Want: clitest.Result{
 			Stdout: `{
@@ -199,6 +205,8 @@ runs again:          e
   "missing_input_file_count": 0,
   "existing_output_files": [],
   "existing_output_file_count": 0,
+  "jobs": 3,
+  "cpu_seconds": 3600,
   "changed_files": [
     "out.csv"
   ],
@@ -209,40 +217,28 @@ runs again:          e
   ]
 }
 `,
-			Requests: slices.Concat(filesAsked, []string{
-				"GET /jobs?include_relationships=true&workflow_id=12",
-				"POST /workflows/12/process_changed_job_inputs?dry_run=true",
-			}),
+			Requests: slices.Concat(filesAsked, []string{propose}),
 		}},
 		clitest.Case{Args: "workflows reinit 12", Routes: gone, Want: clitest.Result{
 			Stdout: "Initialized workflow 12 for run 3: 1 ready, 1 blocked, 0 completed before\n",
 			Requests: slices.Concat(filesAsked, []string{
-				"GET /jobs?include_relationships=true&workflow_id=12",
-				"POST /workflows/12/process_changed_job_inputs?dry_run=true",
-				"POST /workflows/12/reset_status?expected_run_id=2",
-				"PUT /jobs/41/manage_status_change/uninitialized/3",
-				"PUT /jobs/42/manage_status_change/uninitialized/3",
-				"POST /workflows/12/process_changed_job_inputs",
-				`PUT /files/8 {"id":8,"workflow_id":12,"name":"out","path":"out.csv"}`,
+				propose,
+				resetAll + ` {"run_id":2,"changed":true,"files":[{"file_id":8}]}`,
 				"POST /workflows/12/initialize_jobs?async=true&only_uninitialized=true",
 				getTask,
 				getStatus,
 			}),
 		}},
 		clitest.Case{Args: "workflows reinit 12 --dry-run", Routes: same, Want: clitest.Result{
-			Stdout: "Nothing has changed that a job of workflow 12 reads\n",
-			Requests: slices.Concat(filesAsked, []string{
-				"POST /workflows/12/process_changed_job_inputs?dry_run=true",
-			}),
+			Stdout:   "No input of a job of workflow 12 has changed\n",
+			Requests: slices.Concat(filesAsked, []string{resetAll + ` {"run_id":2,"dry_run":true,"force":true,"changed":true}`}),
 		}},
-		clitest.Case{Args: "workflows reinit 12", Routes: threeFiles.With(clitest.Routes{changes: {Body: `{"reinitialized_jobs":[]}`}}), Want: clitest.Result{
+		clitest.Case{Args: "workflows reinit 12", Routes: threeFiles.With(clitest.Routes{resetAll: {Body: `{"workflow_id":12,"run_id":3}`}}), Want: clitest.Result{
 			Status: cli.ExitRefused,
 			Stderr: `error: 1 input file is missing: in.csv
-hint: make them, or go on without them with --force
+hint: create them, or continue without them with --force
 `,
-			Requests: slices.Concat(filesAsked, []string{
-				"POST /workflows/12/process_changed_job_inputs?dry_run=true",
-			}),
+			Requests: slices.Concat(filesAsked, []string{resetAll + ` {"run_id":2,"dry_run":true,"force":true,"changed":true,"files":[{"file_id":7},{"file_id":8}]}`}),
 		}},
 	)
 }
