@@ -221,20 +221,17 @@ func (v *variant) order(pools []*Pool) []*Pool {
 	return pools[1:2]
 }
 
+// widest is how many nodes an allocation has at most, unless its jobs need more.
+const widest = 64
+
 // variants returns the ways to shape new allocations that are worth a try.
 func (c *chooser) variants() []variant {
 	all := []variant{{}, {fits: true}}
 	if slices.ContainsFunc(c.asked, func(w *want) bool { return len(w.pools) > 1 }) {
 		all = append(all, variant{spare: true}, variant{spare: true, fits: true})
 	}
-	room, _ := c.vacancies(c.action)
-	for _, w := range c.asked {
-		if w.pools[0].Room != nil {
-			room = min(room, *w.pools[0].Room)
-		}
-	}
-	if pool := c.asked[0].pools[0]; room < 4 && pool.SchedulerID == nil && pool.Nodes == 0 && !pool.Shared {
-		for n := int64(2); n <= 16 && (pool.MaxNodes == 0 || n <= pool.MaxNodes); n *= 2 {
+	if pool := c.asked[0].pools[0]; pool.SchedulerID == nil && pool.Nodes == 0 && len(pool.Required) == 0 {
+		for n := int64(2); n <= widest && (pool.MaxNodes == 0 || n <= pool.MaxNodes); n *= 2 {
 			all = append(all, variant{nodes: n})
 		}
 	}

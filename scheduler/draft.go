@@ -69,7 +69,8 @@ func (p *planner) draft(pool *Pool, d *Demand, v *variant) *draft {
 
 // workIn returns for how long jobs run in an allocation so that they end by the time of the
 // variant: all the time if its resources are free, else what the queue leaves of it. An
-// allocation that is to fit a vacancy gets its size.
+// allocation that is to fit a vacancy gets its size, and one that would have to queue for
+// more nodes than its jobs need gets no more.
 func (p *planner) workIn(s *Shape, pool *Pool, d *Demand, v *variant) time.Duration {
 	s.Walltime = pool.walltime(d.load(), v.by, &p.set)
 	if v.fits && pool.Shared && s.Nodes == 1 {
@@ -84,6 +85,12 @@ func (p *planner) workIn(s *Shape, pool *Pool, d *Demand, v *variant) time.Durat
 	r := p.request(s, pool.Place)
 	if p.take(v.vacancies, &r) {
 		return v.by
+	}
+	if one := pool.nodes(d); s.Nodes > one { // several nodes at once are seldom free by themselves
+		s.Nodes, r.Nodes = one, one
+		if p.take(v.vacancies, &r) {
+			return v.by
+		}
 	}
 	return v.by - p.Forecast.Wait(p.Now, &r, false).Likely
 }

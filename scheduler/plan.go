@@ -101,7 +101,7 @@ func Plan(s Snapshot) Decision {
 	var o *outlook
 	switch {
 	case s.Ended:
-	case s.Forecast != nil && s.Forecast.Cluster != nil:
+	case p.foresees():
 		o = p.outlook()
 		p.fillOutlook(o)
 	default:
@@ -125,6 +125,9 @@ func Plan(s Snapshot) Decision {
 	}
 	return p.decision
 }
+
+// foresees reports whether there is a forecast.
+func (s *Snapshot) foresees() bool { return s.Forecast != nil && s.Forecast.Cluster != nil }
 
 // planner is the state of one call of Plan.
 type planner struct {
@@ -166,7 +169,7 @@ func (p *planner) sort() {
 		p.pools[p.Pools[i].Name] = &p.Pools[i]
 	}
 	for _, a := range p.Actions {
-		p.actions = append(p.actions, a.withDefaults())
+		p.actions = append(p.actions, a.withDefaults(p.foresees()))
 	}
 	slices.SortFunc(p.actions, func(a, b AutoSchedule) int { return cmp.Compare(a.ActionID, b.ActionID) })
 }

@@ -375,7 +375,7 @@ func TestLimitsAreKept(t *testing.T) {
 			}
 		}
 		for _, a := range s.Actions {
-			a = a.withDefaults()
+			a = a.withDefaults(s.foresees())
 			there := 0
 			for _, o := range carriedOut(s, d).Allocations {
 				if o.ActionID == a.ActionID || o.ActionID == 0 {

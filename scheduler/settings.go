@@ -60,9 +60,9 @@ type AutoSchedule struct {
 	MinReadyJobs int64         // default 1
 	MaxReadyAge  time.Duration // default 2 min
 	// MaxAllocations counts live and pending allocations, including those that a
-	// person requested; default 10.
+	// person requested; default 32, without a forecast 10.
 	MaxAllocations     int
-	MaxSubmitPerMinute int         // default 6
+	MaxSubmitPerMinute int         // default 12, without a forecast 6
 	GiveUpAfter        int         // failures in a row; default 5
 	Prefer             Preference  // default PreferBalanced
 	Submitted          []time.Time // times of its requests, at least of the last minute
@@ -72,7 +72,12 @@ type AutoSchedule struct {
 	Follows *int64
 }
 
-func (a AutoSchedule) withDefaults() AutoSchedule {
+// withDefaults sets the limits that nobody has set. A plan that does not know how long
+// allocations wait requests few.
+func (a AutoSchedule) withDefaults(foreseen bool) AutoSchedule {
+	if foreseen {
+		a.MaxAllocations, a.MaxSubmitPerMinute = cmp.Or(a.MaxAllocations, 32), cmp.Or(a.MaxSubmitPerMinute, 12)
+	}
 	a.MinReadyJobs = cmp.Or(a.MinReadyJobs, 1)
 	a.MaxReadyAge = cmp.Or(a.MaxReadyAge, 2*time.Minute)
 	a.MaxAllocations = cmp.Or(a.MaxAllocations, 10)

@@ -96,6 +96,14 @@ func (r *planning) plan() {
 					break
 				}
 			}
+		case scheduler.Shorten:
+			for _, x := range r.t.fleet.Allocations {
+				if x.ID == a.Allocation {
+					x.Shorten(int64(a.Shape.Walltime / time.Second))
+					r.shapes[x.ID] = a.Shape
+					r.t.calls.scontrol++
+				}
+			}
 		case scheduler.Wait, scheduler.Pause:
 			if !a.Until.IsZero() {
 				r.due(secondsOf(a.Until))

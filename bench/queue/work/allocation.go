@@ -70,6 +70,9 @@ func (a *Allocation) NodesLeft() (n int64) {
 	return n
 }
 
+// Shorten lowers the time limit of a pending allocation.
+func (a *Allocation) Shorten(seconds int64) { a.Walltime, a.Slurm.Limit = seconds, seconds }
+
 // End returns when the time limit of a running allocation is reached.
 func (a *Allocation) End() int64 { return a.Slurm.Start + a.Walltime }
 
