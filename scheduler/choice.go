@@ -147,7 +147,11 @@ const doubtsOf = 3
 func (c *chooser) doubt(best *option, options []*option) {
 	rivals := slices.Clone(options)
 	slices.SortStableFunc(rivals, func(a, b *option) int { return cmp.Compare(a.by, b.by) })
-	known := map[time.Duration]bool{}
+	type size struct {
+		walltime   time.Duration
+		cpus, gpus int64
+	}
+	known := map[size]bool{}
 	for _, x := range append([]*option{best}, rivals...) {
 		if len(known) == doubtsOf || x.by > 2*best.by {
 			break
@@ -158,8 +162,8 @@ func (c *chooser) doubt(best *option, options []*option) {
 		}
 		f := x.slots[i].draft
 		shape := f.final(&c.set)
-		if !known[shape.Walltime] {
-			known[shape.Walltime] = true
+		if key := (size{shape.Walltime, shape.Node.CPUs, shape.Node.GPUs}); !known[key] {
+			known[key] = true
 			c.decision.Doubts = append(c.decision.Doubts, Doubt{Pool: f.pool.Name, Shape: shape, Request: c.request(&shape, f.pool.Place)})
 		}
 	}
@@ -209,6 +213,7 @@ type variant struct {
 	fits      bool                // each is as large as the largest vacancy, as long as there are any
 	spare     bool                // in the second pool of the jobs rather than in the first
 	nodes     int64               // of each; 0: as the pool says
+	jobs      int64               // each has room for so many side by side; 0: as many as a node has
 	vacancies *forecast.Vacancies // what is free for them
 	replaces  []*Allocation
 }
@@ -233,6 +238,13 @@ func (c *chooser) variants() []variant {
 	if pool := c.asked[0].pools[0]; pool.SchedulerID == nil && pool.Nodes == 0 && len(pool.Required) == 0 {
 		for n := int64(2); n <= widest && (pool.MaxNodes == 0 || n <= pool.MaxNodes); n *= 2 {
 			all = append(all, variant{nodes: n})
+		}
+	}
+	if pool := c.asked[0].pools[0]; pool.Shared && pool.SchedulerID == nil {
+		for _, n := range [...]int64{1, 2, 4} {
+			if each := c.asked[0].each().times(n); pool.Node.holds(each) > 1 {
+				all = append(all, variant{jobs: n})
+			}
 		}
 	}
 	if late := c.late(); len(late) > 0 {
@@ -326,7 +338,9 @@ func (c *chooser) planned(f *draft, v *forecast.Vacancies) slot {
 	shape := f.final(&c.set)
 	r := c.request(&shape, f.pool.Place)
 	s := slot{draft: f, room: roomOf(&shape, &c.set), cpus: c.charged(&shape, f.pool), free: c.take(v, &r)}
-	s.wait = c.Forecast.Wait(c.Now, &r, s.free)
+	if s.wait = c.newWait(&r); s.free {
+		s.wait = c.Forecast.Wait(c.Now, &r, true)
+	}
 	f.wait, f.free = s.wait, s.free
 	for _, w := range c.wants {
 		s.admits = append(s.admits, f.admits(w.Demand))

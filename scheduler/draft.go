@@ -73,6 +73,9 @@ func (p *planner) draft(pool *Pool, d *Demand, v *variant) *draft {
 // more nodes than its jobs need gets no more.
 func (p *planner) workIn(s *Shape, pool *Pool, d *Demand, v *variant) time.Duration {
 	s.Walltime = pool.walltime(d.load(), v.by, &p.set)
+	if v.jobs > 0 && pool.Shared && s.Nodes == 1 {
+		s.Node = s.Node.least(d.each().times(v.jobs).most(pool.Asks).withSlots(s.Node.Slots))
+	}
 	if v.fits && pool.Shared && s.Nodes == 1 {
 		least := *s
 		least.Node = d.each().most(pool.Asks)
@@ -92,7 +95,7 @@ func (p *planner) workIn(s *Shape, pool *Pool, d *Demand, v *variant) time.Durat
 			return v.by
 		}
 	}
-	return v.by - p.Forecast.Wait(p.Now, &r, false).Likely
+	return v.by - p.newWait(&r).Likely
 }
 
 // roomOf returns the room in a fresh allocation.

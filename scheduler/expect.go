@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/scheduler/forecast"
@@ -24,7 +25,8 @@ type slot struct {
 	draft       *draft // nil: it exists
 	room        room   // from its start on
 	starts      starts
-	low         int64 // the second at which it starts at the earliest
+	low         int64            // the second at which it starts at the earliest
+	request     forecast.Request // of a pending one
 	wait        forecast.Wait
 	free        bool  // its resources are free now
 	cpus        int64 // that it has while it is active
@@ -50,7 +52,9 @@ func (p *planner) outlook() *outlook {
 	for _, a := range p.supply {
 		s := slot{Allocation: a, room: a.room(p.Now, p.set.Margins), cpus: p.charged(&a.Shape, p.pools[a.Shape.Pool])}
 		if a.State == Pending {
-			p.expect(&s, o.vacancies)
+			if p.expect(&s, o.vacancies); s.queues() {
+				p.queued = append(p.queued, s)
+			}
 		}
 		for _, w := range p.wants {
 			s.admits = append(s.admits, a.admits(w.Demand, p.pools[a.Shape.Pool], p.Now.Add(p.set.RequeuedFor)))
@@ -69,6 +73,7 @@ func (p *planner) expect(s *slot, v *forecast.Vacancies) {
 	if s.free && waited >= forecast.Patience {
 		s.free, p.stuck = false, append(p.stuck, r)
 	}
+	s.request = r
 	s.wait = p.Forecast.Remaining(p.Now, &r, s.free, waited, s.Expected)
 	if s.Eligible.After(p.Now) {
 		delay := s.Eligible.Sub(p.Now)
@@ -81,6 +86,20 @@ func (p *planner) expect(s *slot, v *forecast.Vacancies) {
 // the same holds for others that need as much.
 func (p *planner) take(v *forecast.Vacancies, r *forecast.Request) bool {
 	return !slices.ContainsFunc(p.stuck, func(x forecast.Request) bool { return x.Within(r) }) && v.Take(r)
+}
+
+// newWait returns how long a new allocation would be pending that has to queue: no less than
+// those of ours that are pending in the same place and ask for no more.
+func (p *planner) newWait(r *forecast.Request) forecast.Wait {
+	w := p.Forecast.Wait(p.Now, r, false)
+	for i := range p.queued {
+		s := &p.queued[i]
+		if s.wait.Likely > w.Likely && s.request.Within(r) {
+			w.Low, w.Likely, w.High = max(w.Low, s.wait.Low), s.wait.Likely, max(w.High, s.wait.High)
+			w.Reason, w.Assumed = "as allocation "+strconv.FormatInt(s.ID, 10)+", "+s.wait.Reason, s.wait.Assumed
+		}
+	}
+	return w
 }
 
 // stagger sets the starts of allocations by their waits. Those that have to queue start one

@@ -35,6 +35,12 @@ func (r Resources) least(o Resources) Resources {
 	return Resources{CPUs: min(r.CPUs, o.CPUs), MemoryBytes: min(r.MemoryBytes, o.MemoryBytes), GPUs: min(r.GPUs, o.GPUs), Slots: min(r.Slots, o.Slots)}
 }
 
+// withSlots returns the resources with another number of slots.
+func (r Resources) withSlots(slots int64) Resources {
+	r.Slots = slots
+	return r
+}
+
 // holds returns how many jobs with such needs fit side by side.
 func (r Resources) holds(need Resources) int64 {
 	n := int64(math.MaxInt64)
