@@ -20,6 +20,8 @@ const (
 	reservationsEvery = 10 * 60
 	runtimesEvery     = 30
 	mostRuntimes      = 200
+	probesPerPlan     = 3
+	probesLast        = 5 * 60
 )
 
 // facts are what the product would know of the simulated cluster and of finished jobs.
@@ -31,6 +33,7 @@ type facts struct {
 	runtimes     []forecast.Runtimes
 	runtimesAt   int64
 	past         []forecast.Past
+	probes       []forecast.Probe
 	expected     map[int64]*compute.AllocationExpectation // of allocations, by id
 	started      map[int64]bool                           // allocations whose waits are known
 }
@@ -73,7 +76,7 @@ func (f *facts) add(s *scheduler.Snapshot, plain *scheduler.Decision) {
 		return
 	}
 	f.noteStarted()
-	s.Forecast = &forecast.Forecast{Cluster: f.cluster, Past: f.past}
+	s.Forecast = &forecast.Forecast{Cluster: f.cluster, Past: f.past, Probes: f.probes}
 	if now-f.runtimesAt >= runtimesEvery {
 		f.runtimesAt, f.runtimes = now, nil
 		for class := range f.t.progress.Classes {
@@ -85,12 +88,37 @@ func (f *facts) add(s *scheduler.Snapshot, plain *scheduler.Decision) {
 		declared := time.Duration(d.RuntimeSeconds) * time.Second
 		d.LikelySeconds = int64(f.runtimes[d.ID-1].Likely(declared) / time.Second)
 	}
+	for _, a := range f.t.progress.Ahead() {
+		class := f.t.progress.Classes[a.Class]
+		declared := time.Duration(class.RuntimeSeconds) * time.Second
+		s.Ahead = append(s.Ahead, scheduler.Ahead{Class: class, LikelySeconds: int64(f.runtimes[a.Class].Likely(declared) / time.Second), Steps: a.Steps, Count: a.Count})
+	}
 	for i := range s.Allocations {
 		for k := range s.Allocations[i].Running {
 			r := &s.Allocations[i].Running[k]
 			r.Until = r.Until.Add(f.runtimes[r.ClassID-1].Likely(r.Declared) - r.Declared)
 		}
 	}
+}
+
+// resolve asks about allocations of which nothing is known, and reports whether there are answers.
+func (f *facts) resolve(s *scheduler.Snapshot, doubts []scheduler.Doubt) bool {
+	now := f.t.cluster.Now()
+	f.probes = slices.DeleteFunc(slices.Clone(f.probes), func(p forecast.Probe) bool { return at(now).Sub(p.At) >= probesLast*time.Second })
+	known := len(f.probes)
+	for i := range doubts[:min(len(doubts), probesPerPlan)] {
+		r := &doubts[i].Request
+		f.t.calls.testOnly++
+		start, ok := f.t.cluster.Estimate(cluster.Request{
+			Partitions: []int{0}, Nodes: r.Nodes, Limit: int64(r.Walltime / time.Second),
+			Each: cluster.Resources{CPUs: r.Node.CPUs, MemoryMB: r.Node.MemoryBytes >> 20, GPUs: r.Node.GPUs},
+		})
+		if ok {
+			f.probes = append(f.probes, forecast.Probe{Request: *r, At: at(now), Start: at(start)})
+		}
+	}
+	s.Forecast.Probes = f.probes
+	return len(f.probes) > known
 }
 
 // ask reads what the cluster is like, unless that was read just now.

@@ -125,7 +125,9 @@ func (r *planning) decide() scheduler.Decision {
 		return d
 	}
 	if r.facts.add(&s, &d); s.Forecast != nil {
-		d = scheduler.Plan(s)
+		if d = scheduler.Plan(s); r.facts.resolve(&s, d.Doubts) {
+			d = scheduler.Plan(s)
+		}
 	}
 	if r.t.trace != nil {
 		for _, c := range d.Choices {

@@ -1,6 +1,10 @@
 package work
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // retryDelay is how long a job waits after an attempt that failed, in seconds.
 const retryDelay = 30
@@ -107,6 +111,34 @@ func (p *Progress) Behind(class int) (n int64) {
 		}
 	}
 	return n
+}
+
+// Ahead are blocked jobs of a class that are equally many steps from being ready.
+type Ahead struct {
+	Class int
+	Steps int64 // 1: behind jobs that are not blocked
+	Count int64
+}
+
+// Ahead returns the blocked jobs, nearest first. A job comes after the one that it waits for.
+func (p *Progress) Ahead() (all []Ahead) {
+	steps := make([]int64, len(p.status))
+	index := map[[2]int64]int{}
+	for job, s := range p.status {
+		if s != blocked {
+			continue
+		}
+		class := p.Jobs[job].Class
+		steps[job] = steps[p.Jobs[job].After] + 1
+		key := [2]int64{steps[job], int64(class)}
+		if _, known := index[key]; !known {
+			index[key] = len(all)
+			all = append(all, Ahead{Class: class, Steps: steps[job]})
+		}
+		all[index[key]].Count++
+	}
+	slices.SortFunc(all, func(a, b Ahead) int { return cmp.Or(cmp.Compare(a.Steps, b.Steps), cmp.Compare(a.Class, b.Class)) })
+	return all
 }
 
 // Next returns a job that waits for a job; -1 if there is none. In the workloads there is at
