@@ -50,6 +50,7 @@ const (
 	gainPart    = 4 // one part of so many
 	gainLeast   = 3 * time.Minute
 	calmFor     = 3 * time.Minute
+	regretFor   = 20 * time.Minute
 	replaceable = 5 * time.Minute
 )
 
@@ -86,7 +87,11 @@ func (p *planner) choose(a *AutoSchedule, wants []*want, o *outlook) *packing {
 	if !c.must && (!c.calm() || none.by <= int64(gainLeast/time.Second)) {
 		return nil
 	}
-	options := append([]*option{none}, c.options(none.by)...)
+	least := int64(0) // by then, the jobs that have a place end
+	if c.must && !c.calm() {
+		least, _ = level(o.slots, startLikely, c.loads, c.counts)
+	}
+	options := append([]*option{none}, c.options(none.by, least)...)
 	best := c.best(none, options)
 	c.doubt(best, options)
 	shown := len(p.decision.Choices)
@@ -106,10 +111,13 @@ func (p *planner) choose(a *AutoSchedule, wants []*want, o *outlook) *packing {
 }
 
 // options returns the choices that are worth a comparison with each other, and with one that ends
-// the jobs by some second.
-func (c *chooser) options(soonest int64) (options []*option) {
+// the jobs by some second. They do not aim at ending them before another.
+func (c *chooser) options(soonest, least int64) (options []*option) {
 	for _, v := range c.variants() {
-		for _, by := range ladder(c.asked) {
+		for _, by := range append([]int64{least}, ladder(c.asked)...) {
+			if by < max(least, 1) {
+				continue
+			}
 			if x := c.option(v, by); x != nil {
 				if c.evaluate(x); !x.idle {
 					options = append(options, x)
@@ -187,15 +195,18 @@ func split(options []*option) (kept, replaced []*option) {
 	return kept, replaced
 }
 
-// calm reports whether the latest request of the action, or of a person, is some time ago. Before
-// that, nothing is requested for jobs that have a place.
+// calm reports whether the latest request of the action, or of a person, is some time ago, and
+// nothing had to be canceled lately. Else nothing is requested for jobs that have a place.
 func (c *chooser) calm() bool {
 	for _, s := range c.supply {
 		if c.action.counts(s) && c.Now.Sub(s.Asked) < calmFor {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(c.action.Submitted, func(at time.Time) bool { return c.Now.Sub(at) < calmFor })
+	lately := func(times []time.Time, d time.Duration) bool {
+		return slices.ContainsFunc(times, func(at time.Time) bool { return c.Now.Sub(at) < d })
+	}
+	return !lately(c.action.Submitted, calmFor) && !lately(c.action.Canceled, regretFor)
 }
 
 // loads returns what a job of each want uses, and how many of each are ready.

@@ -360,6 +360,11 @@ func (l *pass) autoSchedule(a autoAction) AutoSchedule {
 		ActionID: a.id, MinReadyJobs: c.MinReadyJobs, MaxAllocations: int(c.MaxAllocations), MaxSubmitPerMinute: int(c.MaxSubmitPerMinute),
 		GiveUpAfter: int(c.GiveUpAfter), Prefer: Preference(cmp.Or(l.submission.Options.Prefer, c.Prefer)), Submitted: l.history.of(a.id).submitted(l.now.Add(-time.Minute)),
 	}
+	for _, x := range l.history.of(a.id) {
+		if x.Cause == compute.AllocationCanceled && x.Refusal == "" && !x.Worked {
+			out.Canceled = append(out.Canceled, time.UnixMilli(x.EndMS))
+		}
+	}
 	if a.follows != nil {
 		out.Follows = c.SchedulerID
 	}

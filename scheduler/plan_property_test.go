@@ -187,6 +187,9 @@ func carriedOut(s Snapshot, d Decision) Snapshot {
 			s.Allocations[i].Shape.Walltime = a.Shape.Walltime
 		case Cancel:
 			s.Allocations = slices.DeleteFunc(s.Allocations, func(o Allocation) bool { return o.ID == a.Allocation })
+			for i := range s.Actions {
+				s.Actions[i].Canceled = append(slices.Clone(s.Actions[i].Canceled), s.Now)
+			}
 		case Submit, Probe:
 			for range a.Count {
 				s.Allocations = append(s.Allocations, Allocation{ID: nextID(s), ActionID: a.ActionID, Shape: a.Shape, Asked: s.Now, Place: poolOf(s, a.Pool).Place})

@@ -66,6 +66,9 @@ type AutoSchedule struct {
 	GiveUpAfter        int         // failures in a row; default 5
 	Prefer             Preference  // default PreferBalanced
 	Submitted          []time.Time // times of its requests, at least of the last minute
+	// Canceled are the times at which pending ones of it were canceled that nobody needed any more:
+	// for some time after that, nothing is requested for jobs that have a place.
+	Canceled []time.Time
 	// Follows is the scheduler whose actions have requested their allocations: jobs
 	// without a place get others of it. MaxAllocations is then the number that
 	// these actions requested, and counts all allocations of that scheduler.

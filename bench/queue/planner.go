@@ -50,6 +50,7 @@ type planning struct {
 	last      int64  // when the last plan was made
 	next      int64  // when the next is to be made; -1: none is scheduled
 	submitted []time.Time
+	canceled  []time.Time
 	shapes    map[int64]scheduler.Shape // of allocations, as they were planned
 }
 
@@ -92,6 +93,7 @@ func (r *planning) plan() {
 						r.facts.remember(x, now, true)
 					}
 					r.t.cluster.Cancel(x.Slurm)
+					r.canceled = append(r.canceled, at(now))
 					canceled = true
 					break
 				}
@@ -174,7 +176,7 @@ func (r *planning) snapshot() scheduler.Snapshot {
 	r.submitted = slices.DeleteFunc(r.submitted, func(t time.Time) bool { return t.Before(at(now - 60)) })
 	s := scheduler.Snapshot{
 		Now: at(now), Working: runs > 0,
-		Actions: []scheduler.AutoSchedule{{ActionID: theAction, Submitted: r.submitted}},
+		Actions: []scheduler.AutoSchedule{{ActionID: theAction, Submitted: r.submitted, Canceled: r.canceled}},
 		Pools: []scheduler.Pool{{
 			Name: "partition " + p.Name, ActionID: theAction, Shared: !p.Whole, MaxNodes: most(p.MostPer, int64(p.Count)), MaxWalltime: time.Duration(p.Limit) * time.Second,
 			Node:  scheduler.Resources{CPUs: p.Node.CPUs, MemoryBytes: p.Node.MemoryMB<<20 - runnerMemory, GPUs: p.Node.GPUs},
