@@ -5,6 +5,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/bench/queue/cluster"
 	"github.com/torc-slurm/torc-slurm/bench/queue/work"
+	"github.com/torc-slurm/torc-slurm/scheduler"
 )
 
 // cell is one situation: a workflow on a cluster with some load.
@@ -73,13 +74,14 @@ const warmUp = 3 * day
 type start struct {
 	cluster *cluster.Cluster
 	past    []*cluster.Job
+	auto    scheduler.AutoSchedule
 }
 
 // newStart makes a start. The hour of the submission, in working hours, goes by the seed.
 func newStart(s *site, partition string, load int, seed uint64) *start {
 	var past pastJobs
 	c := s.cluster(partition, float64(load)/100, seed, warmUp+int64(8+(seed*7)%10)*hour, past.add)
-	return &start{c, past.jobs}
+	return &start{c, past.jobs, s.auto}
 }
 
 // historySize is how many earlier jobs the planner remembers.
@@ -115,7 +117,7 @@ func (s *start) trial(c cell, seed uint64) (*trial, error) {
 	}
 	own := s.cluster.Clone()
 	p := work.NewProgress(w, own.Now())
-	return &trial{cluster: own, progress: p, fleet: work.NewFleet(own, p), past: s.past}, nil
+	return &trial{cluster: own, progress: p, fleet: work.NewFleet(own, p), past: s.past, auto: s.auto}, nil
 }
 
 // outcomes returns the result of each contender in a cell, by its name.

@@ -60,6 +60,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.StringVar(&o.swf, "swf", "", "the jobs of others are those of this log in the Standard Workload Format, scaled to the cluster and the load")
 	flags.BoolVar(&o.fairShare, "fairshare", false, "priorities go by fair share and size too, not by age alone")
 	flags.BoolVar(&o.site.exact, "exact", false, "the other users know how long their jobs run")
+	flags.IntVar(&o.site.auto.MaxAllocations, "max-allocations", 0, "max_allocations of the plans (default: that of the product)")
+	flags.IntVar(&o.site.auto.MaxSubmitPerMinute, "max-submit", 0, "max_submit_per_minute of the plans (default: that of the product)")
 	flags.StringVar(&o.csv, "csv", "", "write a line for each cell, contender and seed to this file")
 	flags.StringVar(&o.trace, "trace", "", "print the plans of this contender (before, planner) in the cells, with seed 1, instead of the table")
 	flags.Usage = func() {

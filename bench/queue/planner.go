@@ -174,9 +174,10 @@ func (r *planning) snapshot() scheduler.Snapshot {
 	p := r.t.cluster.Partition(0)
 	_, runs := r.t.progress.Open()
 	r.submitted = slices.DeleteFunc(r.submitted, func(t time.Time) bool { return t.Before(at(now - 60)) })
+	auto := r.t.auto
+	auto.ActionID, auto.Submitted, auto.Canceled = theAction, r.submitted, r.canceled
 	s := scheduler.Snapshot{
-		Now: at(now), Working: runs > 0,
-		Actions: []scheduler.AutoSchedule{{ActionID: theAction, Submitted: r.submitted, Canceled: r.canceled}},
+		Now: at(now), Working: runs > 0, Actions: []scheduler.AutoSchedule{auto},
 		Pools: []scheduler.Pool{{
 			Name: "partition " + p.Name, ActionID: theAction, Shared: !p.Whole, MaxNodes: most(p.MostPer, int64(p.Count)), MaxWalltime: time.Duration(p.Limit) * time.Second,
 			Node:  scheduler.Resources{CPUs: p.Node.CPUs, MemoryBytes: p.Node.MemoryMB<<20 - runnerMemory, GPUs: p.Node.GPUs},

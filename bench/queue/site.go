@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/torc-slurm/torc-slurm/bench/queue/background"
 	"github.com/torc-slurm/torc-slurm/bench/queue/cluster"
+	"github.com/torc-slurm/torc-slurm/scheduler"
 )
 
 const (
@@ -22,7 +23,8 @@ const (
 type site struct {
 	nodes    int
 	priority cluster.Priority
-	exact    bool // users know how long their jobs run
+	exact    bool                   // users know how long their jobs run
+	auto     scheduler.AutoSchedule // the limits of the plans
 	log      *background.Log
 }
 

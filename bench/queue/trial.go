@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/torc-slurm/torc-slurm/bench/queue/cluster"
 	"github.com/torc-slurm/torc-slurm/bench/queue/work"
+	"github.com/torc-slurm/torc-slurm/scheduler"
 )
 
 // calls counts the calls of Slurm.
@@ -20,7 +21,8 @@ type trial struct {
 	progress *work.Progress
 	fleet    *work.Fleet
 	past     []*cluster.Job // jobs that had started before the workflow was submitted
-	expects  bool           // polls say when pending jobs are expected to start
+	auto     scheduler.AutoSchedule
+	expects  bool // polls say when pending jobs are expected to start
 	calls    calls
 	trace    func(format string, args ...any) // nil: nothing is traced
 }
