@@ -15,6 +15,7 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -43,6 +44,7 @@ type options struct {
 }
 
 func main() {
+	debug.SetGCPercent(400) // the simulations need little memory, and make much garbage
 	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "queue:", err)
 		os.Exit(1)
