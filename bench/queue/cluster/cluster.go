@@ -142,6 +142,18 @@ func (c *Cluster) Widen(j *Job, partition int) {
 	p.changed, c.urgent = true, true
 }
 
+// Shorten lowers the time limit of a pending job, and reports whether it did.
+func (c *Cluster) Shorten(j *Job, limit int64) bool {
+	if j.State != Pending || limit < 1 || limit > j.Limit {
+		return false
+	}
+	j.Limit = limit
+	for _, i := range j.Partitions {
+		c.partitions[i].changed = true // it may fit before a reservation now
+	}
+	return true
+}
+
 // Cancel ends a job, whether it is pending or running.
 func (c *Cluster) Cancel(j *Job) { c.finish(j, Canceled) }
 

@@ -223,6 +223,30 @@ func TestBackfill(t *testing.T) {
 	}
 }
 
+// A job that is shortened may fit before the reservation of an earlier one.
+func TestShorten(t *testing.T) {
+	c := New(Config{Partitions: []Partition{batch(2)}}, nil)
+	submit := func(nodes, limit int64) *Job {
+		j, _ := c.Submit(Request{Partitions: []int{0}, Nodes: nodes, Limit: limit}, nil, nil)
+		return j
+	}
+	first := submit(1, 1000)
+	c.Run(10, never)
+	submit(2, 1000)
+	long := submit(1, 2000)
+	c.Run(100, never)
+	if long.State != Pending || c.Shorten(long, 3000) || c.Shorten(first, 100) {
+		t.Fatalf("long %v, first until %d", long.State, first.Limit)
+	}
+	if !c.Shorten(long, 600) {
+		t.Fatal("it was not shortened")
+	}
+	c.Run(200, never)
+	if long.Start != 120 {
+		t.Errorf("shortened, it is %v, started at %d", long.State, long.Start)
+	}
+}
+
 func TestCancelAndFinish(t *testing.T) {
 	c := New(Config{Partitions: []Partition{batch(1), shared(1)}}, nil)
 	over := 0

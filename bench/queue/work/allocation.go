@@ -71,7 +71,11 @@ func (a *Allocation) NodesLeft() (n int64) {
 }
 
 // Shorten lowers the time limit of a pending allocation.
-func (a *Allocation) Shorten(seconds int64) { a.Walltime, a.Slurm.Limit = seconds, seconds }
+func (a *Allocation) Shorten(seconds int64) {
+	if a.fleet.Cluster.Shorten(a.Slurm, seconds) {
+		a.Walltime = seconds
+	}
+}
 
 // End returns when the time limit of a running allocation is reached.
 func (a *Allocation) End() int64 { return a.Slurm.Start + a.Walltime }
