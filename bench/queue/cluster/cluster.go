@@ -239,7 +239,7 @@ func (c *Cluster) nextTime() int64 {
 			at = min(at, p.next.At)
 		}
 		if p.changed && len(p.queue) > 0 {
-			at = min(at, c.backfilled+c.config.Backfill.Interval)
+			at = min(at, roundUp(max(c.now, c.backfilled+1), c.config.Backfill.Interval))
 		}
 	}
 	return max(at, c.now)
@@ -266,8 +266,8 @@ func (c *Cluster) step() {
 	c.prioritize()
 	c.urgent = false
 	c.schedule()
-	if c.now >= c.backfilled+c.config.Backfill.Interval {
-		c.backfilled = c.now - c.now%c.config.Backfill.Interval
+	if c.now > c.backfilled && c.now%c.config.Backfill.Interval == 0 {
+		c.backfilled = c.now
 		c.backfill()
 	}
 }
