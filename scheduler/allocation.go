@@ -46,17 +46,18 @@ type Allocation struct {
 	Asked    time.Time // when it was requested
 	// Requeued says that Slurm has requeued a pending one, which then waits longer than
 	// the others.
-	Requeued bool
-	Widened  bool   // it may also start in another partition
-	Fixed    bool   // Slurm does not shorten it
-	Reason   string // why Slurm does not start it yet, as Slurm names it
-	Place    forecast.Place
-	Eligible time.Time // of a pending one: the earliest start; zero: now
-	Expected time.Time // of a pending one: when Slurm expects to start it; zero if it does not say
-	Started  time.Time // of an active one
-	End      time.Time // of an active one: when its time limit is reached; zero: never
-	Hosts    []string  // of an active one
-	Running  []Running // of an active one
+	Requeued  bool
+	Widened   bool      // it may also start in another partition
+	Fixed     bool      // Slurm does not shorten it
+	Shortened time.Time // when its time limit was lowered last
+	Reason    string    // why Slurm does not start it yet, as Slurm names it
+	Place     forecast.Place
+	Eligible  time.Time // of a pending one: the earliest start; zero: now
+	Expected  time.Time // of a pending one: when Slurm expects to start it; zero if it does not say
+	Started   time.Time // of an active one
+	End       time.Time // of an active one: when its time limit is reached; zero: never
+	Hosts     []string  // of an active one
+	Running   []Running // of an active one
 }
 
 // Running are jobs that run in an allocation.

@@ -446,18 +446,25 @@ func pick(options []*option, prefer Preference) *option {
 	return best
 }
 
+// fewRequests is how many requests are not worth avoiding. An allocation of several nodes in place
+// of several allocations starts only when all of them are free, and ends when one of them fails.
+const fewRequests = 8
+
 // compareOptions puts those first that hold fewer CPU seconds, then those that end sooner, then
-// those with fewer requests.
+// those with fewer requests, where that makes a difference.
 func compareOptions(a, b *option) int {
 	requests := func(x *option) int {
 		if x.packing == nil {
 			return 0
 		}
-		return len(x.packing.drafts) + len(x.replaces)
+		return max(len(x.packing.drafts)+len(x.replaces), fewRequests)
 	}
-	const alike = 50 // of so many parts
-	if d := a.held - b.held; d > b.held/alike || -d > b.held/alike {
+	differ := func(a, b, least int64) bool { return max(a-b, b-a) > max(b/50, least) }
+	switch {
+	case differ(a.held, b.held, 60):
 		return cmp.Compare(a.held, b.held)
+	case differ(a.by, b.by, 5):
+		return cmp.Compare(a.by, b.by)
 	}
-	return cmp.Or(cmp.Compare(a.by, b.by), cmp.Compare(requests(a), requests(b)), cmp.Compare(a.held, b.held))
+	return cmp.Compare(requests(a), requests(b))
 }

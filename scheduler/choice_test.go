@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,17 +34,163 @@ func sweep(jobs int64, cluster *forecast.Cluster) Snapshot {
 	}
 }
 
-func TestIdleNodesAreUsed(t *testing.T) {
-	for _, c := range [][]int64{{4, 4, 4, 4}, {4, 4, 0, 0}, {4, 4, 2, 2}, {0, 0, 0, 0}} {
-		start := time.Now()
-		d := Plan(sweep(40, clusterOf(c...)))
-		t.Log(c, time.Since(start))
-		for _, a := range d.Actions {
-			t.Log(a.Kind, a.Count, a.Reason)
+// asked returns what a decision requests, as CPUs × minutes, the largest first.
+func asked(d Decision) (all []string) {
+	for _, a := range d.Actions {
+		if a.Kind == Submit {
+			all = append(all, fmt.Sprintf("%d × %d CPUs %s", a.Count, a.Shape.Nodes*a.Shape.Node.CPUs, a.Shape.Walltime))
 		}
-		for _, c := range d.Choices {
-			t.Log("   ", c.Line())
+	}
+	return all
+}
+
+func TestChoice(t *testing.T) {
+	week := func(change func(*forecast.Past)) func(*Snapshot) {
+		return func(s *Snapshot) {
+			p := forecast.Past{Partition: "std", Nodes: 1, CPUs: 4, Walltime: time.Hour, Asked: noon.Add(-time.Hour), Waited: 2 * time.Hour}
+			change(&p)
+			s.Forecast.Past = append(s.Forecast.Past, slices.Repeat([]forecast.Past{p}, 30)...)
 		}
-		t.Logf("%+v", d.Coverage)
+	}
+	whole := func(s *Snapshot) { s.Pools[0].Shared = false }
+	for name, tc := range map[string]struct {
+		free   []int64
+		jobs   int64
+		change []func(*Snapshot)
+		want   string
+	}{
+		"each of four idle nodes":                     {[]int64{4, 4, 4, 4}, 40, nil, "3 × 4 CPUs 18m0s, 1 × 4 CPUs 6m0s"},
+		"two idle nodes, two taken by others":         {[]int64{4, 4, 0, 0}, 40, nil, "2 × 4 CPUs 28m0s"},
+		"what is free on busy nodes":                  {[]int64{4, 4, 2, 2}, 40, nil, "2 × 4 CPUs 23m0s, 1 × 2 CPUs 23m0s"},
+		"one job":                                     {[]int64{4, 4, 4, 4}, 1, nil, "1 × 1 CPUs 6m0s"},
+		"whole nodes":                                 {[]int64{4, 4, 4, 4}, 5, []func(*Snapshot){whole}, "2 × 4 CPUs 6m0s"},
+		"cost: one whole node that stays busy":        {[]int64{4, 4, 4, 4}, 5, []func(*Snapshot){whole, func(s *Snapshot) { s.Actions[0].Prefer = PreferCost }}, "1 × 4 CPUs 12m0s"},
+		"no more than the user allows":                {[]int64{4, 4, 4, 4}, 40, []func(*Snapshot){func(s *Snapshot) { s.Actions[0].MaxAllocations = 1 }}, "1 × 16 CPUs 18m0s"},
+		"the walltime of the user":                    {[]int64{4, 4, 4, 4}, 40, []func(*Snapshot){func(s *Snapshot) { s.Pools[0].Walltime = 2 * time.Hour }}, "4 × 4 CPUs 2h0m0s"},
+		"nothing free, and no experience":             {[]int64{0, 0, 0, 0}, 40, nil, "1 × 4 CPUs 53m0s"},
+		"long ones wait for long, short ones do not":  {[]int64{0, 0, 0, 0}, 40, []func(*Snapshot){week(func(*forecast.Past) {}), week(func(p *forecast.Past) { p.Walltime, p.Waited = 10*time.Minute, time.Minute })}, "10 × 4 CPUs 6m0s"},
+		"jobs end long before their declared runtime": {[]int64{4, 4, 0, 0}, 40, []func(*Snapshot){func(s *Snapshot) { s.Demand[0].LikelySeconds = 30 }}, "2 × 4 CPUs 9m0s"},
+		"for the stages that follow":                  {[]int64{4, 4, 4, 4}, 16, []func(*Snapshot){func(s *Snapshot) { s.Ahead = ahead(s, 16, 16, 1) }}, "1 × 4 CPUs 23m0s, 3 × 4 CPUs 18m0s"},
+		"the user's walltime is for the user to say":  {[]int64{4, 4, 4, 4}, 16, []func(*Snapshot){func(s *Snapshot) { s.Ahead, s.Pools[0].Walltime = ahead(s, 16), time.Hour }}, "4 × 4 CPUs 1h0m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sweep(tc.jobs, clusterOf(tc.free...))
+			for _, change := range tc.change {
+				change(&s)
+			}
+			d := Plan(s)
+			if got := strings.Join(asked(d), ", "); got != tc.want {
+				t.Errorf("%s, want %s", got, tc.want)
+				for _, c := range d.Choices {
+					t.Log(c.Line())
+				}
+			}
+			if again := deeds(Plan(carriedOut(s, d))); len(again) > 0 {
+				t.Errorf("and then %+v", again)
+			}
+			if len(d.Choices) == 0 || !d.Choices[0].Chosen || d.Choices[0].Reason == "" {
+				t.Errorf("choices %+v", d.Choices)
+			}
+		})
+	}
+}
+
+// ahead returns jobs like those of the demand, so many in each step.
+func ahead(s *Snapshot, counts ...int64) (all []Ahead) {
+	for i, n := range counts {
+		all = append(all, Ahead{Class: s.Demand[0].Class, Steps: int64(i + 1), Count: n})
+	}
+	return all
+}
+
+// pendingAt returns a pending allocation of the sweep that was requested some time ago.
+func pendingAt(id int64, ago, walltime time.Duration) Allocation {
+	return Allocation{
+		ID: id, ActionID: 1, Asked: noon.Add(-ago), Reason: "Resources", Place: forecast.Place{Partitions: []string{"std"}},
+		Shape: Shape{Pool: "partition std", Nodes: 1, Node: Resources{CPUs: 4, MemoryBytes: 7 * gib}, Walltime: walltime},
+	}
+}
+
+// TestPendingAllocations: what is pending is changed or replaced only for a clear gain, and not
+// soon after it was requested.
+func TestPendingAllocations(t *testing.T) {
+	for name, tc := range map[string]struct {
+		free   []int64
+		jobs   int64
+		change func(*Snapshot)
+		want   string // kinds of the actions
+	}{
+		"one that has to queue stays": {[]int64{0, 0}, 40, func(s *Snapshot) {
+			s.Allocations = []Allocation{pendingAt(1, time.Hour, 53*time.Minute)}
+		}, ""},
+		"nodes have become idle": {[]int64{4, 4, 4, 4}, 40, func(s *Snapshot) {
+			a := pendingAt(1, time.Hour, 53*time.Minute)
+			a.Place.Partitions, a.Expected = []string{"other"}, noon.Add(5*time.Hour)
+			s.Allocations = []Allocation{a}
+		}, "submit submit"},
+		"as many as the user allows: it is replaced": {[]int64{4, 4, 4, 4}, 40, func(s *Snapshot) {
+			a := pendingAt(1, time.Hour, 53*time.Minute)
+			a.Place.Partitions, a.Expected = []string{"other"}, noon.Add(5*time.Hour)
+			s.Allocations, s.Actions[0].MaxAllocations = []Allocation{a}, 1
+		}, "cancel submit"},
+		"requested a minute ago: nothing changes": {[]int64{4, 4, 4, 4}, 40, func(s *Snapshot) {
+			a := pendingAt(1, time.Minute, 53*time.Minute)
+			a.Place.Partitions, a.Expected = []string{"other"}, noon.Add(5*time.Hour)
+			s.Allocations, s.Actions[0].MaxAllocations = []Allocation{a}, 1
+		}, ""},
+		"others have done most of its jobs: shorter": {[]int64{0, 0}, 4, func(s *Snapshot) {
+			s.Allocations = []Allocation{pendingAt(1, time.Hour, 53*time.Minute)}
+		}, "shorten"},
+		"Slurm has refused to shorten it": {[]int64{0, 0}, 4, func(s *Snapshot) {
+			a := pendingAt(1, time.Hour, 53*time.Minute)
+			a.Fixed = true
+			s.Allocations = []Allocation{a}
+		}, ""},
+		"more jobs will be ready: as long as before": {[]int64{0, 0}, 4, func(s *Snapshot) {
+			s.Demand[0].Later = 10
+			s.Allocations = []Allocation{pendingAt(1, time.Hour, 53*time.Minute)}
+		}, ""},
+		"no job is left": {[]int64{4, 4}, 0, func(s *Snapshot) {
+			s.Allocations = []Allocation{pendingAt(1, time.Hour, 53*time.Minute)}
+		}, "cancel"},
+		"free, but Slurm does not start it: smaller ones might": {[]int64{4, 4, 4, 4}, 4, func(s *Snapshot) {
+			s.Allocations = []Allocation{pendingAt(1, time.Hour, 6*time.Minute)}
+		}, "submit"},
+		"none smaller is possible: no second one": {[]int64{4, 4, 4, 4}, 1, func(s *Snapshot) {
+			s.Allocations, s.Demand[0].CPUs, s.Pools[0].Shared = []Allocation{pendingAt(1, time.Hour, 6*time.Minute)}, 4, false
+			s.Allocations[0].Shape.WholeNodes = true
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sweep(tc.jobs, clusterOf(tc.free...))
+			tc.change(&s)
+			d := Plan(s)
+			var kinds []string
+			for _, a := range deeds(d) {
+				kinds = append(kinds, a.Kind.String())
+			}
+			if got := strings.Join(kinds, " "); got != tc.want {
+				t.Errorf("%q, want %q: %+v", got, tc.want, d.Actions)
+			}
+		})
+	}
+}
+
+// TestDoubts: Slurm is asked about what has to queue and is not known, not about what is free
+// or known.
+func TestDoubts(t *testing.T) {
+	if d := Plan(sweep(40, clusterOf(4, 4, 4, 4))); len(d.Doubts) > 0 {
+		t.Errorf("all is free: %+v", d.Doubts)
+	}
+	s := sweep(40, clusterOf(0, 0))
+	d := Plan(s)
+	if len(d.Doubts) == 0 || len(d.Doubts) > doubtsOf {
+		t.Fatalf("%d doubts", len(d.Doubts))
+	}
+	for _, x := range d.Doubts {
+		s.Forecast.Probes = append(s.Forecast.Probes, forecast.Probe{Request: x.Request, At: noon, Start: noon.Add(time.Hour)})
+	}
+	if chosen := Plan(s).Choices[0]; chosen.Start < 30*time.Minute || !strings.Contains(Plan(s).Actions[0].Reason, "test-only") {
+		t.Errorf("after the answers: %s", chosen.Line())
 	}
 }

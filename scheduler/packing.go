@@ -60,6 +60,7 @@ func (p *planner) pack(a *AutoSchedule, wants []*want) *packing {
 func (p *planner) packFor(a *AutoSchedule, wants []*want, jobs []int64, v *variant) *packing {
 	k := &packing{wants: wants, jobs: jobs, left: slices.Clone(jobs), reasons: make([]string, len(wants))}
 	room, crowded := p.vacancies(a)
+	room += len(v.replaces)
 	gates := make(map[*Pool]*gate)
 	for i, w := range wants {
 		for _, f := range k.drafts {

@@ -255,6 +255,7 @@ func (l *pass) allocation(a *compute.Allocation) Allocation {
 		out.ActionID = 0
 	}
 	out.Widened, out.Fixed = out.Widened || l.memory.narrow[a.ID], l.memory.fixed[a.ID]
+	out.Shortened = l.memory.shortened[a.ID]
 	if out.State == Pending && l.Expected != nil {
 		out.Expected = l.Expected(a.SlurmJobID)
 	}

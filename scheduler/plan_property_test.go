@@ -184,7 +184,7 @@ func carriedOut(s Snapshot, d Decision) Snapshot {
 			s.Allocations[i].Widened = true
 		case Shorten:
 			i := slices.IndexFunc(s.Allocations, func(o Allocation) bool { return o.ID == a.Allocation })
-			s.Allocations[i].Shape.Walltime = a.Shape.Walltime
+			s.Allocations[i].Shape.Walltime, s.Allocations[i].Shortened = a.Shape.Walltime, s.Now
 		case Cancel:
 			s.Allocations = slices.DeleteFunc(s.Allocations, func(o Allocation) bool { return o.ID == a.Allocation })
 			for i := range s.Actions {

@@ -88,9 +88,11 @@ type memory struct {
 	left   map[int64]time.Time    // when allocations were first seen without their runners
 	narrow map[int64]bool         // allocations that Slurm does not start in another partition
 	fixed  map[int64]bool         // allocations that Slurm does not shorten
-	facts  facts
-	stall  *Hold // the error of our own that prevents requests
-	tries  int
+	// shortened is when allocations were shortened last.
+	shortened map[int64]time.Time
+	facts     facts
+	stall     *Hold // the error of our own that prevents requests
+	tries     int
 }
 
 // demandID names a Demand.
@@ -215,7 +217,7 @@ func (s *Scheduler) Submit(ctx context.Context, workflowID int64, record func() 
 	}
 	m := s.memory[workflowID]
 	if m == nil {
-		m = &memory{since: map[demandID]time.Time{}, noted: map[string]bool{}, narrow: map[int64]bool{}, fixed: map[int64]bool{}}
+		m = &memory{since: map[demandID]time.Time{}, noted: map[string]bool{}, narrow: map[int64]bool{}, fixed: map[int64]bool{}, shortened: map[int64]time.Time{}}
 		s.memory[workflowID] = m
 	}
 	l := &pass{Scheduler: s, memory: m, id: workflowID, now: s.Now()}

@@ -62,7 +62,7 @@ type AutoSchedule struct {
 	// MaxAllocations counts live and pending allocations, including those that a
 	// person requested; default 32, without a forecast 10.
 	MaxAllocations     int
-	MaxSubmitPerMinute int         // default 12, without a forecast 6
+	MaxSubmitPerMinute int         // default 20, without a forecast 6
 	GiveUpAfter        int         // failures in a row; default 5
 	Prefer             Preference  // default PreferBalanced
 	Submitted          []time.Time // times of its requests, at least of the last minute
@@ -79,7 +79,7 @@ type AutoSchedule struct {
 // allocations wait requests few.
 func (a AutoSchedule) withDefaults(foreseen bool) AutoSchedule {
 	if foreseen {
-		a.MaxAllocations, a.MaxSubmitPerMinute = cmp.Or(a.MaxAllocations, 32), cmp.Or(a.MaxSubmitPerMinute, 12)
+		a.MaxAllocations, a.MaxSubmitPerMinute = cmp.Or(a.MaxAllocations, 32), cmp.Or(a.MaxSubmitPerMinute, 20)
 	}
 	a.MinReadyJobs = cmp.Or(a.MinReadyJobs, 1)
 	a.MaxReadyAge = cmp.Or(a.MaxReadyAge, 2*time.Minute)

@@ -14,6 +14,9 @@ import (
 // it is.
 const shortenTo = 60
 
+// shortenEvery is how long a shortened allocation is left alone.
+const shortenEvery = 10 * time.Minute
+
 // shorten lowers the time limit of pending allocations that have less to do than when they were
 // requested, as others have taken their jobs. They keep their place, and shorter ones are started
 // sooner by backfill. As long as more jobs may become ready, nothing is changed.
@@ -30,7 +33,7 @@ func (p *planner) shorten(o *outlook) {
 		s := &o.slots[i]
 		pool := p.pools[s.Shape.Pool]
 		if pool == nil || pool.Walltime > 0 || s.ActionID == 0 || s.State != Pending || s.Fixed || !s.queued() || rooms[i].bound == 0 ||
-			p.Now.Sub(s.Asked) < replaceable || !slices.Contains(p.supply, s.Allocation) {
+			p.Now.Sub(s.Asked) < replaceable || p.Now.Sub(s.Shortened) < shortenEvery || !slices.Contains(p.supply, s.Allocation) {
 			continue
 		}
 		need := max(p.set.Margins.Walltime(time.Duration(rooms[i].bound)*time.Second), p.set.MinWalltime)
@@ -62,6 +65,9 @@ func carryOutShorten(ctx context.Context, l *pass, a Action) error {
 		return nil
 	}
 	l.Log.Info("an allocation is shorter now", "allocation_id", a.Allocation, "workflow_id", l.id, "reason", a.Reason)
+	shortened := maps.Clone(l.memory.shortened)
+	shortened[a.Allocation] = l.now
+	l.memory.shortened = shortened
 	l.report.Shortened = append(l.report.Shortened, a)
 	return l.Store.Allocations.Shorten(ctx, a.Allocation, int64(a.Shape.Walltime/time.Second))
 }

@@ -34,7 +34,7 @@ type planner struct {
 }
 
 func (p planner) begin(t *trial) {
-	r := &planning{t: t, next: -1, last: t.cluster.Now() - planGap, shapes: make(map[int64]scheduler.Shape)}
+	r := &planning{t: t, next: -1, last: t.cluster.Now() - planGap, shapes: make(map[int64]scheduler.Shape), shortened: make(map[int64]time.Time)}
 	if p.forecast {
 		r.facts, t.expects = newFacts(t), true
 	}
@@ -51,6 +51,7 @@ type planning struct {
 	next      int64  // when the next is to be made; -1: none is scheduled
 	submitted []time.Time
 	canceled  []time.Time
+	shortened map[int64]time.Time       // allocations, when last
 	shapes    map[int64]scheduler.Shape // of allocations, as they were planned
 }
 
@@ -102,7 +103,7 @@ func (r *planning) plan() {
 			for _, x := range r.t.fleet.Allocations {
 				if x.ID == a.Allocation {
 					x.Shorten(int64(a.Shape.Walltime / time.Second))
-					r.shapes[x.ID] = a.Shape
+					r.shapes[x.ID], r.shortened[x.ID] = a.Shape, at(now)
 					r.t.calls.scontrol++
 				}
 			}
@@ -203,7 +204,7 @@ func (r *planning) snapshot() scheduler.Snapshot {
 
 // allocation returns an allocation as the plan sees it.
 func (r *planning) allocation(a *work.Allocation) scheduler.Allocation {
-	out := scheduler.Allocation{ID: a.ID, ActionID: theAction, Shape: r.shapes[a.ID], Asked: at(a.Asked), Reason: "Priority", Place: forecast.Place{Partitions: []string{r.t.cluster.Partition(0).Name}}}
+	out := scheduler.Allocation{ID: a.ID, ActionID: theAction, Shape: r.shapes[a.ID], Asked: at(a.Asked), Reason: "Priority", Shortened: r.shortened[a.ID], Place: forecast.Place{Partitions: []string{r.t.cluster.Partition(0).Name}}}
 	if a.Slurm.State == cluster.Pending {
 		if a.Slurm.Expected > 0 {
 			out.Expected = at(a.Slurm.Expected)
