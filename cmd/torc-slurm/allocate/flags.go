@@ -76,7 +76,7 @@ func Create(ctx context.Context, c *cli.Connection, id int64, r *api.AllocateReq
 func SlurmIDs(all []api.Allocation) string {
 	ids := make([]string, len(all))
 	for i, x := range all {
-		ids[i] = "(being looked for)"
+		ids[i] = "(not yet known)"
 		if x.SlurmJobID != 0 {
 			ids[i] = fmt.Sprint(x.SlurmJobID)
 		}

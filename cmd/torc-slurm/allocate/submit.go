@@ -98,26 +98,26 @@ func isWaitedFor(plan *api.SchedulePlan, reason string) bool {
 
 // whatHappens returns a line about what a submission leads to.
 func whatHappens(plan *api.SchedulePlan) string {
-	text := "Slurm is asked for nothing now"
+	text := "Nothing is requested from Slurm now"
 	switch {
 	case len(plan.Asked) > 0:
-		text = fmt.Sprintf("Slurm was asked for %s", SlurmIDs(plan.Asked))
+		text = fmt.Sprintf("Requested %s from Slurm: %s", workflow.CountOf(int64(len(plan.Asked)), "allocation", "allocations"), SlurmIDs(plan.Asked))
 	case refusedAs(plan, slurm.Ambiguous):
-		text = "Slurm gave no clear answer, and the daemon searches for the Slurm job"
+		text = "Slurm gave no clear answer, and the daemon checks whether it has the job"
 	case len(plan.Refusals) > 0:
-		text = "Slurm accepts nothing now, and the daemon asks again"
-	}
-	switch {
-	case plan.AutoSchedule:
-		text += "; the daemon asks for more whenever ready jobs have no place"
-	case plan.LaterActions > 0:
-		text += fmt.Sprintf("; %s for more later", workflow.CountOf(plan.LaterActions, "action asks", "actions ask"))
-	}
-	if plan.LookedAfter && !plan.AutoSchedule {
-		text += "; jobs that lose their place or are retried get others of the same scheduler"
+		text = "Slurm rejects the request for now, and the daemon tries again"
 	}
 	if len(plan.Asked) == 0 && len(plan.Waits) > 0 {
 		text += ": " + plan.Waits[0].Reason
+	}
+	switch {
+	case plan.AutoSchedule:
+		text += "; the daemon requests more when ready jobs do not fit existing allocations"
+	case plan.LaterActions > 0:
+		text += fmt.Sprintf("; %s more later", workflow.CountOf(plan.LaterActions, "action requests", "actions request"))
+	}
+	if plan.LookedAfter && !plan.AutoSchedule {
+		text += "; for jobs that are retried or lose their allocation, the daemon requests others of the same scheduler"
 	}
 	return text + "."
 }

@@ -28,10 +28,10 @@ func TestWhatHappens(t *testing.T) {
 		plan api.SchedulePlan
 		want string
 	}{
-		{api.SchedulePlan{Asked: []api.Allocation{{SlurmJobID: 812}, {}}, LaterActions: 1}, "Slurm was asked for 812, (being looked for); 1 action asks for more later."},
-		{api.SchedulePlan{AutoSchedule: true, LookedAfter: true, Waits: []api.ScheduleWait{{Reason: "the quota is used"}}}, "Slurm is asked for nothing now; the daemon asks for more whenever ready jobs have no place: the quota is used."},
-		{api.SchedulePlan{Refusals: []api.ScheduleRefusal{{Class: "ambiguous"}}, LaterActions: 2}, "Slurm gave no clear answer, and the daemon searches for the Slurm job; 2 actions ask for more later."},
-		{api.SchedulePlan{LookedAfter: true, Refusals: []api.ScheduleRefusal{{Class: "temporary"}}}, "Slurm accepts nothing now, and the daemon asks again; jobs that lose their place or are retried get others of the same scheduler."},
+		{api.SchedulePlan{Asked: []api.Allocation{{SlurmJobID: 812}, {}}, LaterActions: 1}, "Requested 2 allocations from Slurm: 812, (not yet known); 1 action requests more later."},
+		{api.SchedulePlan{AutoSchedule: true, LookedAfter: true, Waits: []api.ScheduleWait{{Reason: "the quota is used"}}}, "Nothing is requested from Slurm now: the quota is used; the daemon requests more when ready jobs do not fit existing allocations."},
+		{api.SchedulePlan{Refusals: []api.ScheduleRefusal{{Class: "ambiguous"}}, LaterActions: 2}, "Slurm gave no clear answer, and the daemon checks whether it has the job; 2 actions request more later."},
+		{api.SchedulePlan{LookedAfter: true, Refusals: []api.ScheduleRefusal{{Class: "temporary"}}}, "Slurm rejects the request for now, and the daemon tries again; for jobs that are retried or lose their allocation, the daemon requests others of the same scheduler."},
 	} {
 		if got := whatHappens(&tt.plan); got != tt.want {
 			t.Errorf("%s\nwant %s", got, tt.want)
@@ -63,7 +63,7 @@ func TestSubmit(t *testing.T) {
 				}},
 			},
 			Want: clitest.Result{
-				Stdout: "Successfully submitted workflow 7 (1 allocation)\nSlurm was asked for 812.\n" +
+				Stdout: "Successfully submitted workflow 7 (1 allocation)\nRequested 1 allocation from Slurm: 812.\n" +
 					"`torc-slurm status 7` says how far it is, `torc-slurm sq` what Slurm does, `torc-slurm why JOB` why a job is where it is.\n" +
 					"Rejected: one more: the limit of jobs\n1 ready job without an allocation: too large\n",
 				Stderr: "warning: never runs: job a needs 9 GPUs\nwarning: --account, --partition and --qos have no effect: " +

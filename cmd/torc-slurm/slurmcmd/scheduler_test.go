@@ -212,7 +212,7 @@ func TestScheduleDemand(t *testing.T) {
 	clitest.Check(t, New,
 		clitest.Case{Args: "slurm schedule 12", Environ: []string{"SBATCH_PARTITION=debug"}, Routes: routes, Want: clitest.Result{
 			Stdout: "Successfully submitted workflow 12 (1 allocation)\n" +
-				"Slurm was asked for 812; the daemon asks for more whenever ready jobs have no place.\n" +
+				"Requested 1 allocation from Slurm: 812; the daemon requests more when ready jobs do not fit existing allocations.\n" +
 				"`torc-slurm status 12` says how far it is, `torc-slurm sq` what Slurm does, `torc-slurm why JOB` why a job is where it is.\n",
 			Stderr: "2 jobs: one allocation of debug\n",
 			Requests: []string{

@@ -19,7 +19,7 @@ const (
 	postSubmit  = "POST /workflows/12/submit"
 
 	submitted = "Successfully submitted workflow 12 (1 allocation)\n" +
-		"Slurm was asked for 812; the daemon asks for more whenever ready jobs have no place.\n" +
+		"Requested 1 allocation from Slurm: 812; the daemon requests more when ready jobs do not fit existing allocations.\n" +
 		"`torc-slurm status 12` says how far it is, `torc-slurm sq` what Slurm does, `torc-slurm why JOB` why a job is where it is.\n"
 
 	oneJob = "name: w\njobs:\n  - name: a\n    command: echo a\n"
