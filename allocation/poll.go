@@ -366,7 +366,7 @@ func isNews(a *compute.Allocation, o *store.Observation) bool {
 	return o.State != a.State && a.State != compute.AllocationActive ||
 		o.SlurmState != a.SlurmState || o.SlurmReason != a.SlurmReason || o.NodeList != a.NodeList && o.NodeList != "" ||
 		!keeps(o.SubmitMS, a.SubmitMS) || !keeps(o.StartMS, a.StartMS) || !keeps(o.LimitMS, a.LimitMS) ||
-		o.AbsentMS != a.AbsentMS || o.OverMS != a.OverMS || o.RestartCount > a.RestartCount || o.Taken != nil && (a.Taken == nil || *o.Taken != *a.Taken)
+		o.AbsentMS != a.AbsentMS || o.OverMS != a.OverMS || o.RestartCount > a.RestartCount || o.NodeLoss != nil && (a.NodeLoss == nil || *o.NodeLoss != *a.NodeLoss)
 }
 
 // delivered stores the spooled reports of an allocation's runners before the
@@ -378,7 +378,7 @@ func (p *poll) delivered(ctx context.Context, a *compute.Allocation, v Verdict) 
 		return true
 	}
 	seen := v.Seen
-	seen.State, seen.Taken = a.State, &v.End.Slurm
+	seen.State, seen.NodeLoss = a.State, &v.End.Slurm
 	err := p.store.Allocations.Observe(ctx, []store.Observation{seen})
 	if err == nil {
 		err = p.spool.Deliver(ctx, runners)

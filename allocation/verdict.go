@@ -185,11 +185,11 @@ func (j *judge) present(job *slurm.Job) {
 		j.over(job)
 	default:
 		j.v.Seen.OverMS = 0
-		if j.a.Taken != nil {
-			j.v.Seen.Taken = &workflow.SlurmEvidence{}
+		if j.a.NodeLoss != nil {
+			j.v.Seen.NodeLoss = &workflow.SlurmEvidence{}
 		}
 		if why, is := job.MovedForward(); is {
-			j.v.Seen.Taken = failure.SlurmEnd(failure.Said{Preempting: why, Restarts: job.Restarts}).Evidence()
+			j.v.Seen.NodeLoss = failure.SlurmEnd(failure.Said{Preempting: why, Restarts: job.Restarts}).Evidence()
 		}
 		if s := stateOf(state); s != "" {
 			j.v.Seen.State = s
@@ -345,7 +345,7 @@ func (j *judge) vanished(text string) {
 	if j.runnerAlive() && j.since(j.v.Seen.OverMS) < j.set.StopFor {
 		j.v.Stop, j.v.Text = text, text+", but its runner is alive"
 		if j.a.CancelSentMS == 0 {
-			j.v.Seen.Taken = failure.SlurmEnd(failure.Said{Preempting: text, Restarts: int(j.a.RestartCount)}).Evidence()
+			j.v.Seen.NodeLoss = failure.SlurmEnd(failure.Said{Preempting: text, Restarts: int(j.a.RestartCount)}).Evidence()
 		}
 		return
 	}

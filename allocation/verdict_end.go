@@ -78,7 +78,7 @@ func (j *judge) earlierRestart() {
 // may still be running, or it is not known yet who canceled it.
 func (j *judge) finish(said failure.Said, nodes string) {
 	j.v.Soon = true
-	said.Foretold, said.Owner, said.Restarts = j.a.Taken, j.set.Owner, int(j.a.RestartCount)
+	said.Foretold, said.Owner, said.Restarts = j.a.NodeLoss, j.set.Owner, int(j.a.RestartCount)
 	said.OurCancel, said.OurReason = j.a.CancelSentMS != 0, j.a.CancelWhy
 	end := failure.SlurmEnd(said)
 	if j.v.Seen.OverMS == 0 {
@@ -89,7 +89,7 @@ func (j *judge) finish(said failure.Said, nodes string) {
 	open := end.CanceledBySomebody() && !j.facts.NoAccounting && (waited < j.set.CausePatience || !asked)
 	j.v.AskAccounting = open
 	if !open {
-		j.v.Seen.Taken = end.Evidence()
+		j.v.Seen.NodeLoss = end.Evidence()
 	}
 	switch {
 	case j.outlived(end, said.End) && waited < j.set.StopFor:

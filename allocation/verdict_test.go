@@ -92,7 +92,7 @@ func superseded(d time.Duration) func(*compute.Allocation) {
 }
 
 func taken(a *compute.Allocation) {
-	a.Taken = &workflow.SlurmEvidence{JobState: "PREEMPTED", Reason: "its end was moved", Inferred: true}
+	a.NodeLoss = &workflow.SlurmEvidence{JobState: "PREEMPTED", Reason: "its end was moved", Inferred: true}
 }
 
 func intent(d time.Duration) func(*compute.Allocation) {
@@ -126,8 +126,8 @@ func (w want) compare(t *testing.T, v Verdict) {
 		accounting: v.AskAccounting, show: v.AskShow, stop: v.Stop != "", cancel: v.Cancel != "", send: v.SendCancel, restarts: v.Seen.RestartCount,
 		soon: v.Soon, state: v.Seen.State, text: w.text,
 	}
-	if v.End == nil && v.Seen.Taken != nil {
-		got.taken = cmp.Or(slurm.State(v.Seen.Taken.JobState), notTaken)
+	if v.End == nil && v.Seen.NodeLoss != nil {
+		got.taken = cmp.Or(slurm.State(v.Seen.NodeLoss.JobState), notTaken)
 	}
 	if v.End != nil {
 		got.cause, got.confidence, got.jobState = v.End.Cause, v.End.Confidence, slurm.State(v.End.Slurm.JobState)

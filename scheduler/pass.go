@@ -127,7 +127,7 @@ func (l *pass) readActions(ctx context.Context) error {
 // replacesLost reports whether the daemon requests replacements, beyond the requests that
 // actions make once.
 func (l *pass) replacesLost() bool {
-	return l.workflow.Policy.LooksAfter() && !l.submission.Options.NoAutoSchedule
+	return l.workflow.Policy.AutoSchedules() && !l.submission.Options.NoAutoSchedule
 }
 
 // knownSite is what the cluster offers, or why this is not known.

@@ -121,13 +121,13 @@ func (n *notifier) deliver(ctx context.Context, m *store.Outgoing) error {
 	case ctx.Err() != nil:
 		return n.store.Alerts.MessageInterrupted(context.WithoutCancel(ctx), m.Batch)
 	}
-	n.log.Warn("a message about alerts could not be delivered", "message", m.ID, "workflow_id", m.WorkflowID, "way", m.Target.Way,
-		"address", m.Target.Shown(), "try", m.Try, "error", err)
+	n.log.Warn("a message about alerts could not be delivered", "message", m.ID, "workflow_id", m.WorkflowID, "way", m.Target.Channel,
+		"address", m.Target.Redacted(), "try", m.Try, "error", err)
 	return n.store.Alerts.MessageFailed(ctx, m.Batch, err.Error())
 }
 
 func (n *notifier) send(ctx context.Context, m *store.Outgoing) error {
-	if m.Target.Way == workflow.NotifyMail {
+	if m.Target.Channel == workflow.NotifyMail {
 		return n.mail(ctx, m)
 	}
 	return n.post(ctx, m)
@@ -174,7 +174,7 @@ func (n *notifier) post(ctx context.Context, m *store.Outgoing) error {
 		if inner, ok := errors.AsType[*url.Error](err); ok {
 			err = inner.Err
 		}
-		return errors.New(strings.ReplaceAll(err.Error(), m.Target.Address, m.Target.Shown()))
+		return errors.New(strings.ReplaceAll(err.Error(), m.Target.Address, m.Target.Redacted()))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 == 2 {

@@ -70,7 +70,7 @@ func TestWebhook(t *testing.T) {
 		t.Errorf("it is due at once: %+v, %v", m, err)
 	}
 	answer = http.StatusOK
-	if err := n.post(t.Context(), &store.Outgoing{Target: workflow.Target{Way: workflow.NotifyWebhook, Address: secret}, Message: workflow.Message{ID: keys[0]}}); err != nil {
+	if err := n.post(t.Context(), &store.Outgoing{Target: workflow.Target{Channel: workflow.NotifyWebhook, Address: secret}, Message: workflow.Message{ID: keys[0]}}); err != nil {
 		t.Error(err)
 	}
 	if len(keys) != 2 || keys[0] != keys[1] || keys[0] == "" || got.ID != keys[0] {

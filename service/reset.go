@@ -110,7 +110,7 @@ func (s *Service) graph(ctx context.Context, workflowID int64) (g jobGraph, err 
 
 // behind returns the direct and indirect dependants of jobs.
 func (g *jobGraph) behind(jobs []int32) []int32 {
-	return graph.Dependants(len(g.jobs), func(i int) []int32 { return g.places.known(g.jobs[i].DependsOn) }, jobs)
+	return graph.Dependents(len(g.jobs), func(i int) []int32 { return g.places.known(g.jobs[i].DependsOn) }, jobs)
 }
 
 // resetCost returns the most that the jobs of a reset may use.

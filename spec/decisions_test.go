@@ -157,7 +157,7 @@ func (c *decisions) line(n int, line string) {
 		if got := c.said(d); got != strings.TrimSpace(want) {
 			c.t.Errorf("line %d (%d of %d), %s:\n\t got %s\n\twant %s\n\t%s", n, k+1, times, given, got, want, d.Reason)
 		}
-		c.h = c.h.Grant(d)
+		c.h = c.h.After(d)
 	}
 }
 

@@ -249,7 +249,7 @@ func (d *decoder) text(n *node, v reflect.Value, f *field) {
 	} else if len(f.enum) == 1 {
 		hint = "use " + f.enum[0]
 	}
-	d.fail(n, hint, "%q is not a value for %s", n.text, f.key)
+	d.fail(n, hint, "invalid value %q of %s", n.text, f.key)
 }
 
 func (d *decoder) integer(n *node, v reflect.Value, f *field) {

@@ -27,7 +27,7 @@ func TestParseHoldVerdicts(t *testing.T) {
 		{Job: "42", Action: workflow.ActionRetry, Memory: "16g", Reason: "needs more", Confidence: workflow.Likely, Author: "ann"},
 		{Fingerprint: "3f9a52c01b7e", Action: workflow.ActionFail, Reason: "broken input"},
 	}
-	problems := []string{"", "", `did you mean action?`, "needs a reason", "v.yaml:6:3: [4]: expected a verdict, found a string", `"later" is not a value for action`}
+	problems := []string{"", "", `did you mean action?`, "needs a reason", "v.yaml:6:3: [4]: expected a verdict, found a string", `invalid value "later" of action`}
 	for i, v := range verdicts {
 		switch problem := problems[i]; {
 		case problem == "":

@@ -36,7 +36,7 @@ func checkWords(r *report, n *node, columns []string) {
 		if m[1] != "" || slices.Contains(columns, m[2]) { // ${name} is a shell variable
 			continue
 		}
-		if near := workflow.Misspelt(m[2], columns); near != "" {
+		if near := workflow.Misspelled(m[2], columns); near != "" {
 			r.failIn(n, m[0], "did you mean {"+near+"}? To keep the braces, write { "+m[2]+" } or read the text from a file",
 				"there is no parameter %s here", m[0])
 		}

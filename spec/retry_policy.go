@@ -56,7 +56,7 @@ func (s *policies) ofJob(j *Job) *workflow.JobPolicy {
 	s.failProblems(j.at, p.Validate())
 	s.checkNames(j)
 	s.addPatterns(j.at, p.RetryPolicies)
-	if t := p.Timeouts; t != nil && t.OnlyRuns() { // only the runner applies it
+	if t := p.Timeouts; t != nil && t.OnlyRunLimit() { // only the runner applies it
 		p.Timeouts = nil
 	}
 	if reflect.ValueOf(*p).IsZero() {

@@ -52,8 +52,8 @@ func TestAlertIsRecordedCountedAndSent(t *testing.T) {
 		ID: 1, AtMS: r.now.UnixMilli(),
 		Alert: workflow.Alert{Kind: workflow.AlertTimeout, WorkflowID: r.workflow, RunID: 1, JobID: r.ids[0], JobName: "job0", Subject: "late again", Text: "text"},
 		Deliveries: []workflow.Delivery{
-			{Way: workflow.NotifyMail, Address: "ann", State: workflow.DeliveryPending, AtMS: r.now.UnixMilli()},
-			{Way: workflow.NotifyWebhook, Address: "https://h/…", State: workflow.DeliveryPending, AtMS: r.now.UnixMilli()},
+			{Channel: workflow.NotifyMail, Address: "ann", State: workflow.DeliveryPending, AtMS: r.now.UnixMilli()},
+			{Channel: workflow.NotifyWebhook, Address: "https://h/…", State: workflow.DeliveryPending, AtMS: r.now.UnixMilli()},
 		},
 	}}
 	if diff := cmp.Diff(want, r.alerts()); diff != "" {

@@ -152,7 +152,7 @@ func TestUndoOrderAcrossWhatNeverBegan(t *testing.T) {
 	r.want(workflow.Failed, workflow.Canceled, workflow.Completed, workflow.Pending, workflow.Blocked, workflow.Blocked, workflow.Blocked)
 	all, err := r.Workflows.Compensations(r.ctx, r.workflow)
 	r.must(err)
-	if got := all[0].Text; got != "runs, 0 of 3 jobs have ended" {
+	if got := all[0].Text; got != "running, 0 of 3 jobs have ended" {
 		t.Errorf("the compensation %s", got)
 	}
 	failed, _, err := r.Workflows.Failed(r.ctx, r.workflow, sqlite.Page{Limit: 10})

@@ -32,7 +32,7 @@ func TestHoldDeadline(t *testing.T) {
 		r.want(want)
 		facts, err := r.Jobs.Facts(r.ctx, r.ids[0])
 		r.must(err)
-		if c := facts.Classifications; len(c) != 1 || c[0].Author != hold.AuthorDeadline || c[0].Reason != "nobody has decided within 2h" {
+		if c := facts.Classifications; len(c) != 1 || c[0].Author != hold.AuthorDeadline || c[0].Reason != "no user classified it within 2h" {
 			t.Errorf("classifications: %+v", c)
 		}
 		r.sound(check.Witness{})
@@ -55,13 +55,13 @@ func TestHoldDeadlineAfterAllRetries(t *testing.T) {
 	r.want(workflow.Failed)
 	facts, err := r.Jobs.Facts(r.ctx, r.ids[0])
 	r.must(err)
-	const want = "nobody has decided within 1h, and classifications have granted all 3 retries of this job"
+	const want = "no user classified it within 1h, and classifications have granted all 3 retries of this job"
 	if c := facts.Classifications; c[len(c)-1].Reason != want {
 		t.Errorf("the last classification: %s, want %s", c[len(c)-1].Reason, want)
 	}
 }
 
-// Where no retry is granted no deadline grants one, but a person does.
+// Where no retries are allowed no deadline grants one, but a person does.
 func TestHoldDeadlineWithoutRetries(t *testing.T) {
 	r := newRig(t, independent(2)...)
 	r.setPolicy(workflow.RunPolicy{GlobalMaxRetries: new(int64), ClassifyTimeout: &workflow.HoldLimit{After: "1h", OnTimeout: workflow.ActionRetry}})
@@ -77,7 +77,7 @@ func TestHoldDeadlineWithoutRetries(t *testing.T) {
 	r.want(workflow.Failed, workflow.Ready)
 	facts, err := r.Jobs.Facts(r.ctx, r.ids[0])
 	r.must(err)
-	if c := facts.Classifications; len(c) != 1 || c[0].Reason != "nobody has decided within 1h, and no retry is granted (global_max_retries)" {
+	if c := facts.Classifications; len(c) != 1 || c[0].Reason != "no user classified it within 1h, and no retries are allowed (global_max_retries)" {
 		t.Errorf("classifications: %+v", c)
 	}
 }

@@ -60,8 +60,8 @@ func TestResolveHoldsEach(t *testing.T) {
 	}
 	want := []string{
 		"0 j1 failed ", "1 j0 ready ", "2 j1: an earlier entry has decided it", "3: earlier entries have decided all jobs with the fingerprint " + like,
-		"4: a classification needs a reason", `5: "hold" is not a verdict on a held job`, `6: memory "lots": not a whole number`,
-		"7: say which jobs are meant by one of job, job_id and fingerprint", `8: workflow 1 has no job "nobody"`, "9 : workflow 1 has no job 999", "10 j2 ready ",
+		"4: a classification needs a reason", `5: invalid action "hold" for a held job`, `6: memory "lots": not a whole number`,
+		"7: select the jobs by exactly one of job, job_id and fingerprint", `8: workflow 1 has no job "nobody"`, "9 : workflow 1 has no job 999", "10 j2 ready ",
 	}
 	seq := len(r.events())
 	dry, err := r.Holds.ResolveEach(r.ctx, r.workflow, verdicts, ResolveOptions{DryRun: true})
@@ -114,7 +114,7 @@ func TestResolveHoldsBeyondTheSite(t *testing.T) {
 		r.must(err)
 		return out[0]
 	}
-	if o := ask("8g", ResolveOptions{}); o.Resolved || !strings.Contains(o.Error, "memory 1g -> 8g) fits nowhere: partition std: memory: largest node has 4.00 GiB") {
+	if o := ask("8g", ResolveOptions{}); o.Resolved || !strings.Contains(o.Error, "memory 1g -> 8g) fit nowhere: partition std: memory: largest node has 4.00 GiB") {
 		t.Errorf("8g: %+v", o)
 	}
 	r.want(workflow.PendingFailed, workflow.PendingFailed)

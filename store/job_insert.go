@@ -320,7 +320,7 @@ func (in *jobInserter) policy(p *workflow.JobPolicy) (any, error) {
 		return nil, err
 	}
 	delete(in.tx.Shared.Patterns, in.workflowID)
-	id, err := policyOf(in.tx, in.workflowID, string(text), p.Timeouts.Watched())
+	id, err := policyOf(in.tx, in.workflowID, string(text), p.Timeouts.NeedDaemon())
 	if err != nil {
 		return nil, err
 	}

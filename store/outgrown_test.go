@@ -76,7 +76,7 @@ func TestOutgrowsTheMachine(t *testing.T) {
 	h.outOfMemory() // and it is granted again
 	r.wantEnd(workflow.Pending, "memory 1g -> 2g")
 	h.outOfMemory()
-	r.wantEnd(workflow.Failed, "no retry, as what it would ask for (memory 2g -> 4g) fits nowhere: runner 1 (here): never: memory: needs 4.00 GiB, largest node has 3.00 GiB")
+	r.wantEnd(workflow.Failed, "no retry, because its new requirements (memory 2g -> 4g) fit nowhere: runner 1 (here): never: memory: needs 4.00 GiB, largest node has 3.00 GiB")
 }
 
 // A job in an allocation may grow as long as a larger one could be requested.
@@ -89,7 +89,7 @@ func TestOutgrowsTheSite(t *testing.T) {
 		"the site is large":       {64 << 30, workflow.Ready, "memory 1g -> 2g"},
 		"nobody knows the site":   {0, workflow.Ready, "memory 1g -> 2g"},
 		"it is too small already": {1 << 29, workflow.Ready, "memory 1g -> 2g"},
-		"it is too small now":     {1 << 30, workflow.Failed, "fits nowhere: needs too much"},
+		"it is too small now":     {1 << 30, workflow.Failed, "fit nowhere: needs too much"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := greedy(t)

@@ -58,13 +58,13 @@ func TestTakenIsKnown(t *testing.T) {
 		want string
 	}{
 		"nobody knows":            {Observation{}, drained, "1 walltime terminated 152 retry"},
-		"its node failed":         {Observation{Taken: nodeFail}, drained, "1 node_fail failed 143 retry"},
-		"it is preempted":         {Observation{Taken: &workflow.SlurmEvidence{JobState: "PREEMPTED", Inferred: true}}, drained, "1 preempted terminated 143 retry"},
+		"its node failed":         {Observation{NodeLoss: nodeFail}, drained, "1 node_fail failed 143 retry"},
+		"it is preempted":         {Observation{NodeLoss: &workflow.SlurmEvidence{JobState: "PREEMPTED", Inferred: true}}, drained, "1 preempted terminated 143 retry"},
 		"it was requeued":         {Observation{RestartCount: 1}, drained, "1 preempted terminated 143 retry"},
-		"its process was told":    {Observation{Taken: nodeFail}, workflow.Evidence{Signal: 15}, "1 node_fail failed 143 retry"},
-		"the runner knows better": {Observation{Taken: nodeFail}, workflow.Evidence{Signal: 15, KilledBy: workflow.KilledByDrain, Slurm: &workflow.SlurmEvidence{JobState: "PREEMPTED"}}, "1 preempted terminated 143 retry"},
-		"it failed by itself":     {Observation{Taken: nodeFail}, workflow.Evidence{ExitCode: &code}, "1 exit failed 3 fail"},
-		"it crashed":              {Observation{Taken: nodeFail}, workflow.Evidence{Signal: 11}, "1 signal failed 139 fail"},
+		"its process was told":    {Observation{NodeLoss: nodeFail}, workflow.Evidence{Signal: 15}, "1 node_fail failed 143 retry"},
+		"the runner knows better": {Observation{NodeLoss: nodeFail}, workflow.Evidence{Signal: 15, KilledBy: workflow.KilledByDrain, Slurm: &workflow.SlurmEvidence{JobState: "PREEMPTED"}}, "1 preempted terminated 143 retry"},
+		"it failed by itself":     {Observation{NodeLoss: nodeFail}, workflow.Evidence{ExitCode: &code}, "1 exit failed 3 fail"},
+		"it crashed":              {Observation{NodeLoss: nodeFail}, workflow.Evidence{Signal: 11}, "1 signal failed 139 fail"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, independent(1)...)
@@ -99,10 +99,10 @@ func TestRunnerKnowsWhy(t *testing.T) {
 	known := func() workflow.SlurmEvidence {
 		a, err := r.Allocations.Get(r.ctx, a.ID)
 		r.must(err)
-		if a.Taken == nil {
+		if a.NodeLoss == nil {
 			return workflow.SlurmEvidence{}
 		}
-		return *a.Taken
+		return *a.NodeLoss
 	}
 	if got := known(); got != said {
 		t.Errorf("it is taken for %+v, want %+v", got, said)
@@ -112,9 +112,9 @@ func TestRunnerKnowsWhy(t *testing.T) {
 	if got := known(); got != said {
 		t.Errorf("after a look that knows nothing of it, it is taken for %+v", got)
 	}
-	seen.Taken = &workflow.SlurmEvidence{}
+	seen.NodeLoss = &workflow.SlurmEvidence{}
 	r.observe(seen)
-	if got := known(); got != *seen.Taken {
+	if got := known(); got != *seen.NodeLoss {
 		t.Errorf("Slurm does not take it, and it is taken for %+v", got)
 	}
 	r.check()

@@ -168,7 +168,7 @@ func TestADecisionWithoutItsPolicySaysSo(t *testing.T) {
 	r.hand("n1", 1).fails(1)
 	attempts, err := r.Jobs.Attempts(r.ctx, r.ids[0])
 	r.must(err)
-	if got := attempts[0].Decision.Reason; !strings.Contains(got, "retry policy gone") {
+	if got := attempts[0].Decision.Reason; !strings.Contains(got, "retry policy no longer exists: gone") {
 		t.Errorf("reason: %s", got)
 	}
 	r.sound(check.Witness{})

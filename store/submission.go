@@ -37,7 +37,7 @@ func (s Scheduling) Submit(_ context.Context, workflowID int64, o compute.Submit
 		if err != nil {
 			return err
 		}
-		switch off := o.NoAutoSchedule || !policy.LooksAfter(); {
+		switch off := o.NoAutoSchedule || !policy.AutoSchedules(); {
 		case off && limits != nil && *limits != (workflow.AutoSchedule{}):
 			return workflow.Errorf(workflow.CodeConflict, "workflow %d requests no allocations beyond those of its actions (auto_schedule: false)", workflowID).
 				WithHint("torc-slurm workflows update %d --auto-schedule", workflowID)

@@ -100,7 +100,7 @@ func (e *expiry) end(l *core.LeasedJob) error {
 	g.Failure.Cause = e.o.Limit.ExpiredCause(e.o.Timeout, codes)
 	g.Expired = &retry.ExpiredJob{Timeout: e.o.Timeout, Limit: e.o.Limit}
 	o := retry.Decide(g.Facts)
-	e.f.AbortFor(l, o.GiveUp)
+	e.f.AbortFor(l, o.Abort)
 	if l.Status == workflow.Ready {
 		return e.endWaiting(l, g.Failure.Cause, &o)
 	}

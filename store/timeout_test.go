@@ -23,7 +23,7 @@ func (r *rig) setTimeouts(t workflow.Timeouts) {
 	text, err := json.Marshal(p)
 	r.must(err)
 	r.do(func(tx *core.Tx) error {
-		id, err := policyOf(tx, r.workflow, string(text), t.Watched())
+		id, err := policyOf(tx, r.workflow, string(text), t.NeedDaemon())
 		if err != nil {
 			return err
 		}
@@ -190,7 +190,7 @@ func TestRetryAfterTheTotalTimeout(t *testing.T) {
 	r.want(workflow.Terminated, workflow.Canceled)
 	_, err := r.Jobs.Retry(r.ctx, r.ids[0], 1, 9)
 	wantCode(t, err, workflow.CodeConflict)
-	if err == nil || !strings.Contains(err.Error(), "timeouts.total: it was ready first 1h ago") {
+	if err == nil || !strings.Contains(err.Error(), "timeouts.total: it was first ready 1h ago") {
 		t.Errorf("the refusal: %v", err)
 	}
 	r.want(workflow.Terminated, workflow.Canceled)

@@ -44,7 +44,7 @@ func (s Workflows) Delete(_ context.Context, id int64, ifIdle bool) (workflow.Wo
 // requireNoWork returns CodeConflict while runners hold jobs of a workflow, its allocations
 // have not ended, or runners may still be ending processes of a canceled run.
 func requireNoWork(tx *core.Tx, id int64) error {
-	var work workflow.WorkLeft
+	var work workflow.ActiveWork
 	err := tx.Row(`SELECT (SELECT COUNT(*) FROM job WHERE workflow_id = ?1 AND status IN {live} AND child_id IS NULL),
 		(SELECT COUNT(*) FROM allocation WHERE workflow_id = ?1 AND state != 'ended'),
 		(SELECT COUNT(*) FROM compute_node n JOIN workflow w ON w.id = n.workflow_id AND w.is_canceled = 1
@@ -52,7 +52,7 @@ func requireNoWork(tx *core.Tx, id int64) error {
 	if err != nil {
 		return fmt.Errorf("check for activity of workflow %d: %w", id, err)
 	}
-	if work == (workflow.WorkLeft{}) {
+	if work == (workflow.ActiveWork{}) {
 		return nil
 	}
 	return workflow.Errorf(workflow.CodeConflict, "workflow %d is active: %s", id, work).

@@ -2,8 +2,8 @@ package workflow
 
 import "time"
 
-// Attempt is the record of one try of a job in a run. It is written once when
-// the attempt starts, completed once when it ends, and never overwritten.
+// Attempt is the record of one attempt of a job in a run. It is created when the
+// attempt starts, completed when it ends, and never overwritten.
 type Attempt struct {
 	WorkflowID int64
 	JobID      int64
@@ -19,19 +19,19 @@ type Attempt struct {
 	Cause      Cause
 	Evidence   Evidence
 	Decision   Decision
-	Recovery   *FailedRecovery // of the recovery script behind it; nil if none failed
+	Recovery   *FailedRecovery // of the recovery script after it; nil if none failed
 }
 
-// Component is the part of a job whose failure a rule looks at.
+// Component is the part of a job whose failures a rule applies to.
 type Component string
 
-// The components of a job; the empty one is main.
+// The components of a job; the empty one means main.
 const (
 	ComponentMain     Component = "main"     // the job's command
 	ComponentRecovery Component = "recovery" // the recovery script of a rule
 )
 
-// Failure is an attempt as rules look at it.
+// Failure is what rules know of a failed attempt.
 type Failure struct {
 	Cause     Cause
 	Evidence  Evidence

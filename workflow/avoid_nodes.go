@@ -5,38 +5,39 @@ import (
 	"time"
 )
 
-// AvoidMode says which nodes the next attempt keeps away from.
+// AvoidMode says which nodes the next attempt avoids.
 type AvoidMode string
 
-// The modes; the empty one is none.
+// The modes; the empty one means none.
 const (
 	AvoidNone AvoidMode = "none"
 	AvoidLast AvoidMode = "last" // the node of the latest failed attempt
 	AvoidAll  AvoidMode = "all"  // the nodes of all failed attempts, within bounds
 )
 
-// AvoidNodes keeps the next attempts of a job away from nodes where it failed.
+// AvoidNodes makes the next attempts of a job avoid nodes on which it failed.
 type AvoidNodes struct {
-	// Mode: the node of the latest failed attempt (last), or those of all.
+	// Mode is last (the node of the latest failed attempt), all (those of all failed
+	// attempts) or none.
 	Mode AvoidMode `json:"mode" jsonschema:"enum=none,enum=last,enum=all"`
-	// Max is how many nodes a list of mode all has, 8 by default; the oldest is
+	// Max is the maximum number of nodes with mode all, 8 by default; the oldest is
 	// dropped first.
 	Max *int64 `json:"max,omitempty" jsonschema:"minimum=1"`
-	// TTL is how long a node stays on the list, for ever by default.
+	// TTL is how long a node is avoided, without limit by default.
 	TTL string `json:"ttl,omitempty"`
 }
 
-// DefaultAvoidMax is how many nodes a list of mode all has by default.
+// DefaultAvoidMax is the default maximum number of nodes with mode all.
 const DefaultAvoidMax = 8
 
-// AvoidedNode is a node that a job keeps away from.
+// AvoidedNode is a node that a job avoids.
 type AvoidedNode struct {
 	Node    string `json:"node"`
-	UntilMS int64  `json:"until_ms,omitempty"` // 0: for ever
+	UntilMS int64  `json:"until_ms,omitempty"` // 0: without limit
 }
 
-// Extend returns the list after an attempt that failed on a node; nodes whose
-// time is over are left out. An empty node is unknown.
+// Extend returns the list of nodes to avoid after an attempt failed on a node, without
+// expired entries. An empty node name means that the node is unknown.
 func (a *AvoidNodes) Extend(list []AvoidedNode, node string, nowMS int64) []AvoidedNode {
 	if a == nil || a.Mode == "" || a.Mode == AvoidNone {
 		return nil
@@ -50,7 +51,7 @@ func (a *AvoidNodes) Extend(list []AvoidedNode, node string, nowMS int64) []Avoi
 	}
 	if node != "" {
 		n := AvoidedNode{Node: node}
-		if ttl := parsed(a.TTL, 0); ttl > 0 {
+		if ttl := durationOr(a.TTL, 0); ttl > 0 {
 			n.UntilMS = nowMS + ttl.Milliseconds()
 		}
 		kept = append(kept, n)
@@ -68,13 +69,13 @@ func (a *AvoidNodes) validate(p *problems, path string) {
 	}
 	p.oneOf(path+".mode", string(a.Mode), "none", "last", "all")
 	if a.Max != nil && *a.Max < 1 {
-		p.add(path+".max", "write 1 or more, or mode: none", "a list of %d nodes avoids none", *a.Max)
+		p.add(path+".max", "write 1 or more, or mode: none", "max must be at least 1, not %d", *a.Max)
 	}
 	if a.Max != nil && a.Mode != AvoidAll {
-		p.add(path+".max", "remove it or write mode: all", "max is for mode all")
+		p.add(path+".max", "remove it or write mode: all", "max applies only to mode all")
 	}
 	p.duration(path+".ttl", a.TTL)
-	if a.TTL != "" && parsed(a.TTL, time.Second) == 0 {
-		p.add(path+".ttl", "remove it to avoid the node for ever", "a ttl of nothing avoids no node")
+	if a.TTL != "" && durationOr(a.TTL, time.Second) == 0 {
+		p.add(path+".ttl", "remove it to avoid the node without limit", "ttl must be longer than 0")
 	}
 }

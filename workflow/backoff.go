@@ -8,54 +8,55 @@ import (
 // BackoffKind says how the delays of successive retries grow.
 type BackoffKind string
 
-// The kinds of backoff; the empty one is exponential.
+// The kinds of backoff; the empty one means exponential.
 const (
 	BackoffFixed       BackoffKind = "fixed"       // initial, initial, initial
 	BackoffLinear      BackoffKind = "linear"      // initial, initial + 1 × factor × initial, + 2 × …
 	BackoffExponential BackoffKind = "exponential" // initial, initial × factor, initial × factor², …
 )
 
-// Jitter says how a delay is drawn, so that jobs that failed together do not
-// come back together.
+// Jitter says how a delay is randomized, so that jobs that failed together are not
+// retried together.
 type Jitter string
 
-// The kinds of jitter; the empty one is none.
+// The kinds of jitter; the empty one means none.
 const (
 	JitterNone  Jitter = "none"  // the delay itself
 	JitterEqual Jitter = "equal" // between half the delay and the delay
-	JitterFull  Jitter = "full"  // between nothing and the delay
+	JitterFull  Jitter = "full"  // between 0 and the delay
 )
 
-// Backoff says how long a retry waits. Durations are written as ParseDuration
-// reads them.
+// Backoff says how long a retry waits. Durations have the form that ParseDuration
+// reads.
 type Backoff struct {
 	// Kind says how the delays grow; exponential by default.
 	Kind    BackoffKind `json:"kind,omitempty" jsonschema:"enum=fixed,enum=linear,enum=exponential"`
-	Initial string      `json:"initial,omitempty"`                       // of the first retry; nothing by default
+	Initial string      `json:"initial,omitempty"`                       // delay of the first retry; 0 by default
 	Factor  *float64    `json:"factor,omitempty" jsonschema:"minimum=0"` // 2 by default
-	Max     string      `json:"max,omitempty"`                           // 10 minutes by default
-	// Jitter draws the delay: full from nothing to the whole, equal from its half; none by default.
+	Max     string      `json:"max,omitempty"`                           // the longest delay; 10 minutes by default
+	// Jitter randomizes the delay: full between 0 and the delay, equal between half the
+	// delay and the delay; none by default.
 	Jitter Jitter `json:"jitter,omitempty" jsonschema:"enum=none,enum=equal,enum=full"`
 }
 
-// The numbers of a backoff that does not say.
+// The defaults of a backoff.
 const (
 	DefaultBackoffFactor = 2.0
 	DefaultBackoffMax    = 10 * time.Minute
 )
 
-// Delay is the delay of the n-th retry, counted from 1, before jitter. It never
+// Delay returns the delay of the n-th retry, counted from 1, before jitter. It never
 // overflows and never exceeds the maximum.
 func (b *Backoff) Delay(n int64) time.Duration {
 	if b == nil || b.Initial == "" || n < 1 {
 		return 0
 	}
-	initial, limit, factor := parsed(b.Initial, 0), parsed(b.Max, DefaultBackoffMax), DefaultBackoffFactor
+	initial, limit, factor := durationOr(b.Initial, 0), durationOr(b.Max, DefaultBackoffMax), DefaultBackoffFactor
 	if b.Factor != nil {
 		factor = *b.Factor
 	}
 	if initial == 0 {
-		return 0 // whatever the factor: 0 × ∞ is no number
+		return 0 // for every factor: 0 × ∞ would be NaN
 	}
 	delay := float64(initial)
 	switch b.Kind {
@@ -71,8 +72,9 @@ func (b *Backoff) Delay(n int64) time.Duration {
 	return time.Duration(delay)
 }
 
-// parsed reads a duration that has been validated.
-func parsed(text string, otherwise time.Duration) time.Duration {
+// durationOr reads a duration that has been validated; it returns the default if the
+// text is empty or invalid.
+func durationOr(text string, otherwise time.Duration) time.Duration {
 	if text == "" {
 		return otherwise
 	}
@@ -83,8 +85,8 @@ func parsed(text string, otherwise time.Duration) time.Duration {
 	return d
 }
 
-// Draw turns a delay into the one that is kept; u is from 0 to below 1, see Spread.
-func (j Jitter) Draw(delay time.Duration, u float64) time.Duration {
+// Apply returns the randomized delay; u is a number in [0, 1), see UnitHash.
+func (j Jitter) Apply(delay time.Duration, u float64) time.Duration {
 	switch j {
 	case JitterFull:
 		return time.Duration(float64(delay) * u)
@@ -95,10 +97,9 @@ func (j Jitter) Draw(delay time.Duration, u float64) time.Duration {
 	return delay
 }
 
-// Spread turns the ids of an attempt into a number from 0 to below 1. Attempts
-// that end together get numbers far apart, and the same attempt gets the same
-// one whenever it is asked for: decisions can be replayed.
-func Spread(ids ...int64) float64 {
+// UnitHash hashes the ids of an attempt to a number in [0, 1). Similar ids get numbers
+// far apart. The same ids always get the same number, so that decisions can be replayed.
+func UnitHash(ids ...int64) float64 {
 	var x uint64
 	for _, id := range ids { // the mixing of splitmix64
 		x += uint64(id) + 0x9e3779b97f4a7c15
@@ -117,17 +118,17 @@ func (b *Backoff) validate(p *problems, path string) {
 	p.oneOf(path+".jitter", string(b.Jitter), "", "none", "equal", "full")
 	p.duration(path+".initial", b.Initial)
 	if b.Initial == "" && *b != (Backoff{}) {
-		p.add(path, "write initial: 10s, or initial: 0s for no delay", "nothing waits without the first delay, initial")
+		p.add(path, "write initial: 10s, or initial: 0s for no delay", "initial, the first delay, is missing")
 	}
 	p.duration(path+".max", b.Max)
 	if b.Factor != nil && (!(*b.Factor >= 0) || math.IsInf(*b.Factor, 0)) {
-		p.add(path+".factor", "write a number such as 2.0", "a factor is not negative")
+		p.add(path+".factor", "write a number such as 2.0", "factor must be a number that is not negative")
 	}
 	if b.Kind != BackoffFixed && b.Kind != BackoffLinear && b.Factor != nil && *b.Factor < 1 {
-		p.add(path+".factor", "write 1 or more", "delays must not shrink: the factor is %g", *b.Factor)
+		p.add(path+".factor", "write 1 or more", "delays must not shrink, but factor is %g", *b.Factor)
 	}
-	if initial, limit := parsed(b.Initial, 0), parsed(b.Max, DefaultBackoffMax); initial > limit {
-		p.add(path+".initial", "raise max", "the first delay %s is longer than the longest, %s",
+	if initial, limit := durationOr(b.Initial, 0), durationOr(b.Max, DefaultBackoffMax); initial > limit {
+		p.add(path+".initial", "raise max", "initial (%s) is longer than max (%s)",
 			FormatDuration(initial), FormatDuration(limit))
 	}
 }

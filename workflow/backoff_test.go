@@ -54,11 +54,11 @@ func TestBackoffNeverShrinksNorOverflows(t *testing.T) {
 			if d < last || d > time.Duration(limit)*time.Second {
 				t.Fatalf("retry %d waits %s after %s, at most %ds", n, d, last, limit)
 			}
-			u := Spread(rapid.Int64().Draw(t, "job"), 1, n)
+			u := UnitHash(rapid.Int64().Draw(t, "job"), 1, n)
 			if u < 0 || u >= 1 {
 				t.Fatalf("%g is not below 1", u)
 			}
-			if drawn := b.Jitter.Draw(d, u); drawn < 0 || drawn > d || b.Jitter == JitterEqual && drawn < d/2 {
+			if drawn := b.Jitter.Apply(d, u); drawn < 0 || drawn > d || b.Jitter == JitterEqual && drawn < d/2 {
 				t.Fatalf("%s became %s by jitter %s", d, drawn, b.Jitter)
 			}
 			last = d
@@ -67,18 +67,18 @@ func TestBackoffNeverShrinksNorOverflows(t *testing.T) {
 }
 
 // Jobs that fail together come back spread over the whole delay.
-func TestSpread(t *testing.T) {
+func TestUnitHash(t *testing.T) {
 	const jobs, slots = 10_000, 10
 	var hits [slots]int
 	for job := range int64(jobs) {
-		hits[int(Spread(job, 1, 1)*slots)]++
+		hits[int(UnitHash(job, 1, 1)*slots)]++
 	}
 	for slot, n := range hits {
 		if n < jobs/slots*8/10 || n > jobs/slots*12/10 {
 			t.Errorf("%d of %d jobs in slot %d", n, jobs, slot)
 		}
 	}
-	if Spread(7, 1, 2) != Spread(7, 1, 2) || Spread(7, 1, 2) == Spread(7, 2, 1) {
+	if UnitHash(7, 1, 2) != UnitHash(7, 1, 2) || UnitHash(7, 1, 2) == UnitHash(7, 2, 1) {
 		t.Error("not a function of the attempt")
 	}
 }

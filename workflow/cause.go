@@ -9,9 +9,9 @@ const (
 	CauseExit          CauseKind = "exit"
 	CauseSignal        CauseKind = "signal"
 	CauseOOM           CauseKind = "oom"
-	CauseOOMPartial    CauseKind = "oom_partial" // exit 0, but a process of it was killed
-	CauseTimeout       CauseKind = "timeout"     // its own limit
-	CauseWalltime      CauseKind = "walltime"    // the allocation's
+	CauseOOMPartial    CauseKind = "oom_partial" // exit 0, but the kernel killed one of its processes
+	CauseTimeout       CauseKind = "timeout"     // its own time limit
+	CauseWalltime      CauseKind = "walltime"    // the allocation's time limit
 	CauseNodeFail      CauseKind = "node_fail"
 	CausePreempted     CauseKind = "preempted"
 	CauseCanceledUser  CauseKind = "canceled_user"
@@ -20,14 +20,15 @@ const (
 	CauseOutputMissing CauseKind = "output_missing"
 	CauseDiskFull      CauseKind = "disk_full"
 	CauseLost          CauseKind = "lost"
-	// CauseSubWorkflow: the jobs that a sub-workflow job stands for were not
+	// CauseSubWorkflow means that the sub-workflow that the job stands for was not
 	// successful.
 	CauseSubWorkflow CauseKind = "sub_workflow"
-	// CauseNeverStarted is not an attempt: claimed, but no process was spawned.
+	// CauseNeverStarted means that the job was claimed, but no process was spawned. It
+	// does not count as an attempt.
 	CauseNeverStarted CauseKind = "never_started"
 )
 
-// CauseKinds lists all causes.
+// CauseKinds returns all causes.
 func CauseKinds() []CauseKind {
 	return []CauseKind{
 		CauseOK, CauseExit, CauseSignal, CauseOOM, CauseOOMPartial, CauseTimeout, CauseWalltime, CauseNodeFail,
@@ -36,7 +37,7 @@ func CauseKinds() []CauseKind {
 	}
 }
 
-// Confidence says how sure a cause is.
+// Confidence says how certain a cause is.
 type Confidence string
 
 // The degrees of confidence.
@@ -46,7 +47,7 @@ const (
 	Guess   Confidence = "guess"
 )
 
-// Cause is why an attempt ended, with the status and return code that follow.
+// Cause is why an attempt ended, with the resulting status and return code.
 type Cause struct {
 	Kind       CauseKind
 	Confidence Confidence
@@ -54,23 +55,23 @@ type Cause struct {
 	// CauseNeverStarted.
 	Status     JobStatus
 	ReturnCode int64
-	Text       string // the evidence in one line that a person can read
-	// OfCommand says of a launch failure that the command is at fault.
+	Text       string // the evidence in one line, for users
+	// OfCommand says that the command caused the launch failure, not the node.
 	OfCommand bool
-	// ByDrain says of walltime that it was our own drain that cut the attempt.
+	// ByDrain says that our own drain ended the attempt before the walltime did.
 	ByDrain bool
-	// ByUs says that we ended the attempt for a reason that is not its own: a fence, or
-	// our own scancel of its allocation. For a drain ByDrain says it.
+	// ByUs says that we ended the attempt for a reason outside of it: a fence, or our
+	// own scancel of its allocation. A drain sets ByDrain instead.
 	ByUs bool
 	// HoldAsked says that a torc client reported the failure as pending_failed.
 	HoldAsked bool
-	// MayStillRun says that nobody confirmed that its processes are gone: they
-	// were on a node that cannot be reached any more.
+	// MayStillRun says that its processes may still run, on a node that cannot be
+	// reached.
 	MayStillRun bool
 }
 
-// Summary is the text with the cause's name in front, where the text does not
-// say it by itself, and with the confidence behind, where it is not certain.
+// Summary returns the text, preceded by the cause unless the text already implies it,
+// and followed by the confidence unless that is certain.
 func (c Cause) Summary() string {
 	text := c.Text
 	switch {
@@ -85,28 +86,28 @@ func (c Cause) Summary() string {
 	return text
 }
 
-// ReturnCodes are the return codes that a workflow's execution_config sets;
-// 0 stands for the default.
+// ReturnCodes holds the return codes that a workflow's execution_config sets; 0 means
+// the default.
 type ReturnCodes struct {
 	Timeout int64 // default 152
 	OOM     int64 // default 137
 }
 
-// The return codes of attempts that have none of their own.
+// The return codes of attempts without an exit code of their own.
 const (
 	DefaultTimeoutReturnCode  int64 = 152
 	DefaultOOMReturnCode      int64 = 137
 	ReturnCodeOutputMissing   int64 = 1
 	ReturnCodeCannotExecute   int64 = 126
 	ReturnCodeCommandNotFound int64 = 127
-	ReturnCodeUnknown         int64 = -1   // ended, nobody knows how
-	ReturnCodeLost            int64 = -128 // nobody saw it end
+	ReturnCodeUnknown         int64 = -1   // ended, but it is unknown how
+	ReturnCodeLost            int64 = -128 // lost: its end was not observed
 )
 
-// TimeoutCode returns the return code of attempts that were ended for their time.
+// TimeoutCode returns the return code of attempts that exceeded their time limit.
 func (c ReturnCodes) TimeoutCode() int64 { return orDefault(c.Timeout, DefaultTimeoutReturnCode) }
 
-// OOMCode returns the return code of attempts that were killed for lack of memory.
+// OOMCode returns the return code of attempts that were killed because memory ran out.
 func (c ReturnCodes) OOMCode() int64 { return orDefault(c.OOM, DefaultOOMReturnCode) }
 
 func orDefault(v, def int64) int64 {
@@ -116,7 +117,7 @@ func orDefault(v, def int64) int64 {
 	return v
 }
 
-// ReturnCodes returns the codes that the configuration sets; c may be nil.
+// ReturnCodes returns the return codes that the configuration sets; c may be nil.
 func (c *ExecutionConfig) ReturnCodes() ReturnCodes {
 	var codes ReturnCodes
 	if c != nil && c.TimeoutExitCode != nil {
@@ -128,12 +129,12 @@ func (c *ExecutionConfig) ReturnCodes() ReturnCodes {
 	return codes
 }
 
-// Ours reports whether we ended the attempt for a reason that is not its own. What a
-// policy says about failures in general is not about such an end.
-func (c Cause) Ours() bool { return c.ByDrain || c.ByUs }
+// EndedByUs reports whether we ended the attempt for a reason outside of it. A policy's
+// default action does not apply to such an end.
+func (c Cause) EndedByUs() bool { return c.ByDrain || c.ByUs }
 
-// Taken reports whether the attempt was taken from the job: preempted, or cut by
-// our own drain at the end of the allocation's time.
-func (c Cause) Taken() bool {
+// PreemptedOrDrained reports whether the attempt was preempted, or ended by our own drain
+// at the end of the allocation's time.
+func (c Cause) PreemptedOrDrained() bool {
 	return c.Kind == CausePreempted || c.Kind == CauseWalltime && c.ByDrain
 }

@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// CircuitBreaker stops what fails again and again: when so many attempts have
-// failed in a time, it trips, and its action holds for some time. An attempt is
-// counted once, and none from before the end of an earlier trip.
+// CircuitBreaker stops repeated failures: when a number of attempts have failed within a
+// time, it opens, and its action applies for some time. It counts each attempt once, and
+// none that ended while it was open before.
 type CircuitBreaker struct {
-	// Name tells it from others, at most 63 characters; by default it is made of
-	// the next three.
+	// Name identifies it, at most 63 characters; by default it is made of per, category,
+	// cause and action.
 	Name string `json:"name,omitempty"`
-	// Per says what is counted apart: each node, each category, or all of the workflow.
+	// Per says what is counted separately: each node, each category, or the whole workflow.
 	Per      BreakerScope `json:"per" jsonschema:"enum=node,enum=category,enum=workflow"`
 	Category string       `json:"category,omitempty"` // only failures of this category
 	Cause    []CauseKind  `json:"cause,omitempty"`    // only failures of these causes
-	// Threshold is how many failed attempts trip it.
+	// Threshold is the number of failed attempts that opens it.
 	Threshold int64  `json:"threshold" jsonschema:"minimum=1"`
 	Within    string `json:"within"` // the time in which they are counted, for example PT1H
-	// Action: exclude_node keeps the workflow from the node, pause holds its claims,
-	// hold has failures of this kind wait for a classification instead of a retry.
+	// Action is exclude_node (the workflow's jobs avoid the node), pause (claims are held)
+	// or hold (failures of this kind wait for a classification instead of being retried).
 	Action BreakerAction `json:"action" jsonschema:"enum=exclude_node,enum=pause,enum=hold"`
-	For    string        `json:"for,omitempty"` // how long that holds; 1 h by default
+	For    string        `json:"for,omitempty"` // how long the action applies; 1 h by default
 }
 
-// BreakerScope is what a breaker counts apart.
+// BreakerScope is what a breaker counts separately.
 type BreakerScope string
 
 // The scopes.
@@ -38,7 +38,7 @@ const (
 	PerWorkflow BreakerScope = "workflow"
 )
 
-// BreakerAction is what holds while a breaker is open.
+// BreakerAction is what a breaker does while it is open.
 type BreakerAction string
 
 // The actions of breakers.
@@ -55,7 +55,8 @@ const (
 	defaultBreakerFor   = time.Hour
 )
 
-// Key is its name, or one that follows from what it is about.
+// Key returns the name of the breaker, or one made of its scope, category, causes and
+// action.
 func (b *CircuitBreaker) Key() string {
 	if b.Name != "" {
 		return b.Name
@@ -70,15 +71,16 @@ func (b *CircuitBreaker) Key() string {
 	return strings.Join(append(parts, string(b.Action)), "-")
 }
 
-// Window is the time in which failures are counted.
-func (b *CircuitBreaker) Window() time.Duration { return parsed(b.Within, 0) }
+// Window returns the time in which failures are counted.
+func (b *CircuitBreaker) Window() time.Duration { return durationOr(b.Within, 0) }
 
-// Duration is how long its action holds.
-func (b *CircuitBreaker) Duration() time.Duration { return parsed(b.For, defaultBreakerFor) }
+// Duration returns how long the breaker stays open.
+func (b *CircuitBreaker) Duration() time.Duration { return durationOr(b.For, defaultBreakerFor) }
 
-// Subject is what a failure is counted under; ok is false if it is not counted.
+// Subject returns the node or category under which a failure is counted, "" for the
+// whole workflow; ok is false if the breaker does not count it.
 func (b *CircuitBreaker) Subject(f *Failure) (subject string, ok bool) {
-	if b.Category != "" && f.Evidence.Category != b.Category || b.Cause != nil && !slices.Contains(b.Cause, f.Cause.Kind) || !breaks(&f.Cause) {
+	if b.Category != "" && f.Evidence.Category != b.Category || b.Cause != nil && !slices.Contains(b.Cause, f.Cause.Kind) || !countsForBreakers(&f.Cause) {
 		return "", false
 	}
 	switch b.Per {
@@ -90,25 +92,25 @@ func (b *CircuitBreaker) Subject(f *Failure) (subject string, ok bool) {
 	return "", true
 }
 
-// breaks reports whether an attempt without success is one that a breaker counts:
-// not what was taken from the job or ended by somebody.
-func breaks(c *Cause) bool {
-	return c.Status.IsUnsuccessful() && c.Status != Canceled && !c.Taken()
+// countsForBreakers reports whether breakers count an attempt: it was unsuccessful, and
+// neither canceled nor preempted nor drained.
+func countsForBreakers(c *Cause) bool {
+	return c.Status.IsUnsuccessful() && c.Status != Canceled && !c.PreemptedOrDrained()
 }
 
 // breakers checks circuit breakers.
 func (p *problems) breakers(at string, list []CircuitBreaker, categories []FailureCategory) {
 	if len(list) > maxBreakers {
-		p.add(at, "remove some", "%d circuit breakers are too many, at most %d are taken", len(list), maxBreakers)
+		p.add(at, "remove some", "too many circuit breakers: %d, the limit is %d", len(list), maxBreakers)
 	}
 	seen := map[string]bool{}
 	for i := range list {
 		b, at := &list[i], fmt.Sprintf("%s[%d]", at, i)
 		if b.Name != "" && !policyName.MatchString(b.Name) {
-			p.add(at+".name", "letters, digits, '.', '_' and '-', at most 63, a letter or digit in front", "%q is no name for a circuit breaker", b.Name)
+			p.add(at+".name", nameHint, "invalid name %q of a circuit breaker", b.Name)
 		}
 		if key := b.Key(); seen[key] {
-			p.add(at, "remove one of them, or give each a name", "the circuit breaker %s is already there", key)
+			p.add(at, "remove one of them, or give each a name", "duplicate circuit breaker %s", key)
 		} else {
 			seen[key] = true
 		}
@@ -117,30 +119,30 @@ func (p *problems) breakers(at string, list []CircuitBreaker, categories []Failu
 		if b.Category != "" {
 			p.knownCategory(at+".category", b.Category, categories)
 		} else if b.Per == PerCategory && len(categories) == 0 {
-			p.add(at+".per", "write failure_categories", "nothing is counted: the workflow has no failure_categories")
+			p.add(at+".per", "write failure_categories", "no failure would be counted: the workflow has no failure_categories")
 		}
 		for k, cause := range b.Cause {
 			p.oneOf(fmt.Sprintf("%s.cause[%d]", at, k), string(cause), failureCauses()...)
 		}
 		notEmpty(p, at+".cause", b.Cause)
 		if len(b.Cause) > 0 && !slices.ContainsFunc(b.Cause, func(c CauseKind) bool { return c != CausePreempted }) {
-			p.add(at+".cause", "name other causes, or remove the breaker", "nothing is counted: what was preempted is no fault of anybody")
+			p.add(at+".cause", "name other causes, or remove the breaker", "no failure would be counted: preempted attempts never count")
 		}
 		if b.Threshold < 1 || b.Threshold > maxBreakerThreshold {
-			p.add(at+".threshold", fmt.Sprintf("write 1 to %d", maxBreakerThreshold), "%d is not a number of failures to stop at", b.Threshold)
+			p.add(at+".threshold", fmt.Sprintf("write 1 to %d", maxBreakerThreshold), "invalid number of failures: %d", b.Threshold)
 		}
 		p.positive(at+".within", b.Within, true)
 		p.positive(at+".for", b.For, false)
 		switch {
 		case b.Action == BreakerExcludeNode && b.Per != PerNode:
-			p.add(at+".action", "write per: node, or action: pause", "exclude_node is for failures that are counted per node")
+			p.add(at+".action", "write per: node, or action: pause", "exclude_node needs failures that are counted per node")
 		case b.Action == BreakerHold && b.Per != PerCategory && b.Category == "" && b.Cause == nil:
 			p.add(at+".action", "write category or cause, or action: pause", "hold would hold every failure of the workflow")
 		}
 	}
 }
 
-// positive checks a duration that must be longer than nothing.
+// positive checks a duration that must be a second or more.
 func (p *problems) positive(at, text string, required bool) {
 	switch d, err := ParseDuration(cmp.Or(text, "1s")); {
 	case text == "" && required:
@@ -148,13 +150,12 @@ func (p *problems) positive(at, text string, required bool) {
 	case err != nil:
 		p.err(at, err)
 	case d < time.Second:
-		p.add(at, "write for example PT1H", "%q is no time to count in", text)
+		p.add(at, "write for example PT1H", "%q is shorter than a second", text)
 	}
 }
 
-// NodeBreaker is the breaker that looks after the nodes of all workflows: it
-// keeps them from nodes on which runners are lost, or that cannot start
-// processes. A nil field stands for its default.
+// NodeBreaker is a breaker for all workflows: it excludes nodes on which runners are
+// lost or that cannot start processes. A nil field means its default.
 type NodeBreaker struct {
 	Enabled   *bool  `json:"enabled,omitempty"`                          // true by default
 	Threshold int64  `json:"threshold,omitempty" jsonschema:"minimum=1"` // 5 by default
@@ -162,10 +163,10 @@ type NodeBreaker struct {
 	For       string `json:"for,omitempty"`                              // 1 h by default
 }
 
-// nodeBreakerName is what trips of the node breaker are called.
+// nodeBreakerName is the name of the breaker in its trips.
 const nodeBreakerName = "nodes"
 
-// Breaker is the breaker as one of a workflow; ok is false if it is off.
+// Breaker returns the settings as a circuit breaker; ok is false if it is disabled.
 func (n *NodeBreaker) Breaker() (b CircuitBreaker, ok bool) {
 	b = CircuitBreaker{Name: nodeBreakerName, Per: PerNode, Cause: InfrastructureCauses(), Threshold: 5, Within: "PT30M", Action: BreakerExcludeNode, For: "PT1H"}
 	if n == nil {
@@ -175,27 +176,25 @@ func (n *NodeBreaker) Breaker() (b CircuitBreaker, ok bool) {
 	return b, n.Enabled == nil || *n.Enabled
 }
 
-// InfrastructureCauses are those that say nothing about a job and much about the
-// node that it ran on.
+// InfrastructureCauses returns the causes that point to the node rather than to the job.
 func InfrastructureCauses() []CauseKind { return []CauseKind{CauseNodeFail, CauseLost, CauseLaunch} }
 
-// nodeBreaker checks such settings.
+// nodeBreaker checks the settings of the node breaker.
 func (p *problems) nodeBreaker(at string, n *NodeBreaker) {
 	if n == nil {
 		return
 	}
 	if n.Threshold < 0 || n.Threshold > maxBreakerThreshold {
-		p.add(at+".threshold", fmt.Sprintf("write 1 to %d, or enabled: false", maxBreakerThreshold), "%d is not a number of failures to stop at", n.Threshold)
+		p.add(at+".threshold", fmt.Sprintf("write 1 to %d, or enabled: false", maxBreakerThreshold), "invalid number of failures: %d", n.Threshold)
 	}
 	p.positive(at+".within", n.Within, false)
 	p.positive(at+".for", n.For, false)
 }
 
-// BreakerTrip is a circuit breaker that has opened. Times are in ms since the
-// epoch.
+// BreakerTrip records that a circuit breaker opened. Times are in ms since the epoch.
 type BreakerTrip struct {
 	ID         int64         `json:"id"`
-	WorkflowID int64         `json:"workflow_id,omitempty"` // 0: it is about the nodes of all workflows
+	WorkflowID int64         `json:"workflow_id,omitempty"` // 0: it applies to all workflows
 	RunID      int64         `json:"run_id,omitempty"`
 	Breaker    string        `json:"breaker"`
 	Per        BreakerScope  `json:"per"`
@@ -204,16 +203,16 @@ type BreakerTrip struct {
 	Cause      []CauseKind   `json:"cause,omitempty"`
 	Action     BreakerAction `json:"action"`
 	Threshold  int64         `json:"threshold,omitempty"` // how many attempts had to fail
-	Within     string        `json:"within,omitempty"`    // in which time
+	Within     string        `json:"within,omitempty"`    // the time in which they had to fail
 	Reason     string        `json:"reason"`
-	Attempts   []TripAttempt `json:"attempts"` // that tripped it, the latest few
+	Attempts   []TripAttempt `json:"attempts"` // the latest few that it counted
 	SinceMS    int64         `json:"since_ms"`
 	UntilMS    int64         `json:"until_ms"`
-	EndedMS    int64         `json:"ended_ms,omitempty"` // 0: nobody has ended it
+	EndedMS    int64         `json:"ended_ms,omitempty"` // 0: it was not reset before UntilMS
 	EndedWhy   string        `json:"ended_why,omitempty"`
 }
 
-// TripAttempt is an attempt that a breaker has counted.
+// TripAttempt is an attempt that a breaker counted.
 type TripAttempt struct {
 	WorkflowID int64     `json:"workflow_id"`
 	JobID      int64     `json:"job_id"`
@@ -230,7 +229,7 @@ type BreakerPayload struct {
 	CategoryOfFailure string `json:"category_of_failure,omitempty"`
 }
 
-// NewTrip says what has opened.
+// NewTrip returns the record of the breaker opening now.
 func (b *CircuitBreaker) NewTrip(subject string, attempts []TripAttempt, count, nowMS int64) BreakerTrip {
 	t := BreakerTrip{
 		Breaker: b.Key(), Per: b.Per, Subject: subject, Category: b.Category, Cause: b.Cause, Action: b.Action, Attempts: attempts,
@@ -263,8 +262,7 @@ func joinCauses(causes []CauseKind) string {
 	return strings.Join(names, ", ")
 }
 
-// Holds reports whether the trip has failures of this kind wait for a
-// classification.
+// Holds reports whether the open breaker makes a failure wait for a classification.
 func (t *BreakerTrip) Holds(f *Failure) bool {
 	if t.Action != BreakerHold {
 		return false
@@ -274,10 +272,11 @@ func (t *BreakerTrip) Holds(f *Failure) bool {
 	return ok && subject == t.Subject
 }
 
-// RuleBreaker is in front of a breaker's name where it decides that a job is held.
+// RuleBreaker precedes the name of a breaker in Decision.Rule when the breaker decided
+// that a job is held.
 const RuleBreaker = "breaker:"
 
-// Hold is what becomes of a decision to retry while the breaker is open.
+// Hold returns the decision that replaces a retry while the breaker is open.
 func (t *BreakerTrip) Hold(d Decision) Decision {
 	return Decision{Action: ActionHold, Rule: RuleBreaker + t.Breaker, PolicyHash: d.PolicyHash,
 		Reason: fmt.Sprintf("%s; held instead of: %s", t.Reason, d.Reason)}

@@ -130,20 +130,20 @@ func TestBreakersAreChecked(t *testing.T) {
 		want []string // path below circuit_breakers[0] and message
 	}{
 		{"good", []CircuitBreaker{good}, nil},
-		{"name", with(func(b *CircuitBreaker) { b.Name = "-x" }), []string{`.name: "-x" is no name for a circuit breaker`}},
-		{"scope", with(func(b *CircuitBreaker) { b.Per, b.Action = "job", BreakerPause }), []string{`.per: "job" is not a value for per`}},
-		{"action", with(func(b *CircuitBreaker) { b.Action = "fail" }), []string{`.action: "fail" is not a value for action`}},
-		{"category", with(func(b *CircuitBreaker) { b.Category = "disk" }), []string{`.category: there is no category "disk"`}},
+		{"name", with(func(b *CircuitBreaker) { b.Name = "-x" }), []string{`.name: invalid name "-x" of a circuit breaker`}},
+		{"scope", with(func(b *CircuitBreaker) { b.Per, b.Action = "job", BreakerPause }), []string{`.per: invalid value "job" of per`}},
+		{"action", with(func(b *CircuitBreaker) { b.Action = "fail" }), []string{`.action: invalid value "fail" of action`}},
+		{"category", with(func(b *CircuitBreaker) { b.Category = "disk" }), []string{`.category: unknown category "disk"`}},
 		{"known category", with(func(b *CircuitBreaker) { b.Category = "gpu" }), nil},
-		{"cause", with(func(b *CircuitBreaker) { b.Cause = []CauseKind{CauseOOM, CauseOK} }), []string{`.cause[1]: "ok" is not a value for cause`}},
+		{"cause", with(func(b *CircuitBreaker) { b.Cause = []CauseKind{CauseOOM, CauseOK} }), []string{`.cause[1]: invalid value "ok" of cause`}},
 		{"no cause", with(func(b *CircuitBreaker) { b.Cause = []CauseKind{} }), []string{".cause: an empty list matches nothing"}},
-		{"threshold", with(func(b *CircuitBreaker) { b.Threshold = 0 }), []string{".threshold: 0 is not a number of failures to stop at"}},
-		{"large threshold", with(func(b *CircuitBreaker) { b.Threshold = 1_000_001 }), []string{".threshold: 1000001 is not a number of failures to stop at"}},
+		{"threshold", with(func(b *CircuitBreaker) { b.Threshold = 0 }), []string{".threshold: invalid number of failures: 0"}},
+		{"large threshold", with(func(b *CircuitBreaker) { b.Threshold = 1_000_001 }), []string{".threshold: invalid number of failures: 1000001"}},
 		{"no window", with(func(b *CircuitBreaker) { b.Within = "" }), []string{".within: the time is missing"}},
-		{"empty window", with(func(b *CircuitBreaker) { b.Within = "0s" }), []string{`.within: "0s" is no time to count in`}},
+		{"empty window", with(func(b *CircuitBreaker) { b.Within = "0s" }), []string{`.within: "0s" is shorter than a second`}},
 		{"wrong window", with(func(b *CircuitBreaker) { b.Within = "day" }), []string{`.within: duration "day": not a number with a unit`}},
-		{"wrong time", with(func(b *CircuitBreaker) { b.For = "0s" }), []string{`.for: "0s" is no time to count in`}},
-		{"no node to exclude", with(func(b *CircuitBreaker) { b.Per = PerWorkflow }), []string{".action: exclude_node is for failures that are counted per node"}},
+		{"wrong time", with(func(b *CircuitBreaker) { b.For = "0s" }), []string{`.for: "0s" is shorter than a second`}},
+		{"no node to exclude", with(func(b *CircuitBreaker) { b.Per = PerWorkflow }), []string{".action: exclude_node needs failures that are counted per node"}},
 		{"all held", with(func(b *CircuitBreaker) { b.Action = BreakerHold }), []string{".action: hold would hold every failure of the workflow"}},
 		{"a cause held", with(func(b *CircuitBreaker) { b.Action, b.Cause = BreakerHold, []CauseKind{CauseOOM} }), nil},
 		{"each category held", with(func(b *CircuitBreaker) { b.Per, b.Action = PerCategory, BreakerHold }), nil},
@@ -154,15 +154,15 @@ func TestBreakersAreChecked(t *testing.T) {
 		checkProblems(t, tc.name, (&RunPolicy{FailureCategories: categories, CircuitBreakers: tc.list}).Validate(), tc.want...)
 	}
 	checkProblems(t, "the same twice", (&RunPolicy{CircuitBreakers: []CircuitBreaker{good, good}}).Validate(),
-		"circuit_breakers[1]: the circuit breaker node-exclude_node is already there")
+		"circuit_breakers[1]: duplicate circuit breaker node-exclude_node")
 	checkProblems(t, "no categories", (&RunPolicy{CircuitBreakers: with(func(b *CircuitBreaker) { b.Per, b.Action = PerCategory, BreakerPause })}).Validate(),
-		"circuit_breakers[0].per: nothing is counted: the workflow has no failure_categories")
+		"circuit_breakers[0].per: no failure would be counted: the workflow has no failure_categories")
 	many := make([]CircuitBreaker, 51)
 	for i := range many {
 		many[i] = good
 		many[i].Name = "b" + strings.Repeat("x", i)
 	}
-	checkProblems(t, "many", (&RunPolicy{CircuitBreakers: many}).Validate(), "circuit_breakers: 51 circuit breakers are too many, at most 50 are taken")
+	checkProblems(t, "many", (&RunPolicy{CircuitBreakers: many}).Validate(), "circuit_breakers: too many circuit breakers: 51, the limit is 50")
 }
 
 func TestNodeBreaker(t *testing.T) {
@@ -193,6 +193,6 @@ func TestNodeBreaker(t *testing.T) {
 		}
 	}
 	checkProblems(t, "wrong", (&RetrySettings{NodeBreaker: &NodeBreaker{Threshold: -1, Within: "0s", For: "x"}}).Validate(),
-		"node_breaker.threshold: -1 is not a number of failures to stop at", `node_breaker.within: "0s" is no time to count in`,
+		"node_breaker.threshold: invalid number of failures: -1", `node_breaker.within: "0s" is shorter than a second`,
 		`node_breaker.for: duration "x": not a number with a unit`)
 }

@@ -32,12 +32,12 @@ func TestCompensates(t *testing.T) {
 
 func TestCompensationIsChecked(t *testing.T) {
 	for want, c := range map[string]CompensationPolicy{
-		`"late" is not a value for when`:                    {When: []CompensationCase{"late"}},
-		`duplicate failed`:                                  {When: []CompensationCase{CompensateFailed, CompensateFailed}},
-		`duration "soon"`:                                   {Timeout: "soon"},
-		`a compensation of less than a second does nothing`: {Timeout: "999ms"},
-		`an empty list names no case`:                       {When: []CompensationCase{}},
-		`a job cannot have 0 attempts`:                      {MaxAttempts: new(int64)},
+		`invalid value "late" of when`:      {When: []CompensationCase{"late"}},
+		`duplicate failed`:                  {When: []CompensationCase{CompensateFailed, CompensateFailed}},
+		`duration "soon"`:                   {Timeout: "soon"},
+		`timeout must be at least a second`: {Timeout: "999ms"},
+		`an empty list`:                     {When: []CompensationCase{}},
+		`invalid number of attempts: 0`:     {MaxAttempts: new(int64)},
 	} {
 		found := (&RunPolicy{OnFailure: &c}).Validate()
 		if len(found) != 1 || !strings.Contains(found[0].Message, want) || !strings.HasPrefix(found[0].Path, "on_failure.") {
@@ -67,7 +67,7 @@ func TestCompensationNeverWaits(t *testing.T) {
 				}
 				break
 			}
-			h = h.Grant(d)
+			h = h.After(d)
 			h.AttemptID++
 			granted++
 		}

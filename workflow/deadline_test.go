@@ -19,13 +19,13 @@ func TestHoldLimit(t *testing.T) {
 		status JobStatus
 		reason string
 	}{
-		{"none", nil, nil, Failed, "nobody has decided"},
-		{"fails by default", &HoldLimit{After: "PT2H"}, ptr(nowMS + 7_200_000), Failed, "nobody has decided within 2h"},
-		{"fails", &HoldLimit{After: "PT2H", OnTimeout: ActionFail}, ptr(nowMS + 7_200_000), Failed, "nobody has decided within 2h"},
-		{"is repeated", &HoldLimit{After: "90s", OnTimeout: ActionRetry}, ptr(nowMS + 90_000), Ready, "nobody has decided within 1m30s"},
+		{"none", nil, nil, Failed, "no user classified it"},
+		{"fails by default", &HoldLimit{After: "PT2H"}, ptr(nowMS + 7_200_000), Failed, "no user classified it within 2h"},
+		{"fails", &HoldLimit{After: "PT2H", OnTimeout: ActionFail}, ptr(nowMS + 7_200_000), Failed, "no user classified it within 2h"},
+		{"is repeated", &HoldLimit{After: "90s", OnTimeout: ActionRetry}, ptr(nowMS + 90_000), Ready, "no user classified it within 1m30s"},
 	} {
 		h := Hold{Reason: "nothing matched", SinceMS: nowMS}
-		h.Limited(HoldLimitSource{}, HoldLimitSource{Limit: tc.limit, Of: "the workflow"}, HoldLimitSource{Of: "site x"})
+		h.SetDeadline(HoldLimitSource{}, HoldLimitSource{Limit: tc.limit, Of: "the workflow"}, HoldLimitSource{Of: "site x"})
 		if diff := cmp.Diff(tc.due, h.DeadlineMS); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", tc.name, diff)
 		}
@@ -52,9 +52,9 @@ func TestDeadlinesAreChecked(t *testing.T) {
 		{"defaults", RunPolicy{Deadline: &Deadline{After: "P7D"}, ClassifyTimeout: &HoldLimit{After: "48h"}}, nil},
 		{"no time", RunPolicy{Deadline: &Deadline{}, ClassifyTimeout: &HoldLimit{}}, []string{"deadline.after: it is missing", "classify_timeout.after: it is missing"}},
 		{"wrong time", RunPolicy{Deadline: &Deadline{After: "0s"}, ClassifyTimeout: &HoldLimit{After: "x"}},
-			[]string{"deadline.after: a second is the least", `classify_timeout.after: duration "x": not a number with a unit`}},
+			[]string{"deadline.after: it must be at least a second", `classify_timeout.after: duration "x": not a number with a unit`}},
 		{"wrong policy", RunPolicy{Deadline: &Deadline{After: "1h", Policy: "retry"}, ClassifyTimeout: &HoldLimit{After: "1h", OnTimeout: ActionHold}},
-			[]string{`deadline.policy: "retry" is not a value for policy`, `classify_timeout.on_timeout: "hold" is not a value for on_timeout`}},
+			[]string{`deadline.policy: invalid value "retry" of policy`, `classify_timeout.on_timeout: invalid value "hold" of on_timeout`}},
 	} {
 		checkProblems(t, tc.name, tc.p.Validate(), tc.want...)
 	}

@@ -10,12 +10,12 @@ type Action string
 
 // The actions of a decision.
 const (
-	ActionNone    Action = "none"    // the attempt's own status stands: ok, canceled
+	ActionNone    Action = "none"    // the job gets the attempt's status: completed or canceled
 	ActionRetry   Action = "retry"   // ready again
 	ActionRecover Action = "recover" // recovery script first, then ready again
 	ActionHold    Action = "hold"    // pending_failed
-	ActionFail    Action = "fail"    // the attempt's own status stands: failed, terminated
-	// ActionInherit is only a policy's default action: the policies behind decide.
+	ActionFail    Action = "fail"    // the job gets the attempt's status: failed or terminated
+	// ActionInherit is only a policy's default action: the next policy decides.
 	ActionInherit Action = "inherit"
 )
 
@@ -30,17 +30,17 @@ type Decision struct {
 	// Delay is how long the next attempt waits, before Jitter is drawn.
 	Delay  time.Duration
 	Jitter Jitter
-	// Settle is how long it waits at least, unless the end of the attempt before
-	// is confirmed: that may still run where nobody can reach it.
+	// Settle is the minimum wait until the end of the previous attempt is confirmed,
+	// which may still run on a node that cannot be reached.
 	Settle         time.Duration
-	Avoid          *AvoidNodes // nil: every node will do
-	Mutate         *Mutation   // nil: the next attempt asks for the same
+	Avoid          *AvoidNodes // nil: no node is avoided
+	Mutate         *Mutation   // nil: the next attempt has the same requirements
 	RecoveryScript string      // for ActionRecover
 	// OnRecoveryError is what happens if the script fails or its runner dies:
 	// retry, fail or hold.
 	OnRecoveryError Action
-	// HoldLimit is how long the rule that decided lets a job wait that is held, be
-	// it for a failed recovery script; nil: it does not say.
+	// HoldLimit is how long the job may be held according to the rule that decided, also
+	// after a failed recovery script; nil: the rule sets no limit.
 	HoldLimit  *HoldLimit
 	PolicyHash string // identifies the policies that decided
 }
@@ -48,14 +48,14 @@ type Decision struct {
 // Retries reports whether the job gets another attempt.
 func (d Decision) Retries() bool { return d.Action == ActionRetry || d.Action == ActionRecover }
 
-// Outgrown is the decision instead of a retry that would ask for more, as said,
-// than can be had anywhere; why says so. No rule decided that, and no retry is
-// used.
-func (d Decision) Outgrown(said, why string) Decision {
-	return Decision{Action: ActionFail, Reason: fmt.Sprintf("%s; no retry, as what it would ask for (%s) fits nowhere: %s", d.Reason, said, why)}
+// FailOutgrown returns the decision that replaces a retry whose grown requirements fit
+// nowhere. The text grown describes the requirements, why says where they do not fit. The
+// decision names no rule and uses no retry.
+func (d Decision) FailOutgrown(grown, why string) Decision {
+	return Decision{Action: ActionFail, Reason: fmt.Sprintf("%s; no retry, because its new requirements (%s) fit nowhere: %s", d.Reason, grown, why)}
 }
 
-// RuleCount is how often a rule has granted a retry of a job in this run.
+// RuleCount is how many retries of a job a rule has granted in this run.
 type RuleCount struct {
 	Counted int64 `json:"counted,omitempty"`
 	Free    int64 `json:"free,omitempty"`
@@ -64,17 +64,17 @@ type RuleCount struct {
 // History is what happened to the job before, in this run.
 type History struct {
 	AttemptID    int64 // of the attempt that just ended
-	CountedFails int64 // attempts before this one whose retry was counted
+	CountedFails int64 // earlier attempts whose retry was counted
 	Rules        map[string]RuleCount
-	// WorkflowRetries are the counted retries of all jobs in this run; they
-	// matter only where Policies.MaxRetriesTotal is given.
+	// WorkflowRetries is the number of counted retries of all jobs in this run. It
+	// matters only if Policies.MaxRetriesTotal is set.
 	WorkflowRetries int64
 	ReportedByOld   bool // reported through a torc call, not by our runner
 }
 
-// Grant returns the history after d, for the next attempt; what was never
-// started was none. It does not change h.
-func (h History) Grant(d Decision) History {
+// After returns the history for the next attempt, after the decision d. A job that never
+// started had no attempt. After does not change h.
+func (h History) After(d Decision) History {
 	if !d.Retries() || d.Rule == RuleNeverStarted {
 		return h
 	}
@@ -95,18 +95,18 @@ func (h History) Grant(d Decision) History {
 	return h
 }
 
-// Attempt is the number of the attempt that just ended if uncounted ones are
-// left out: what torc's max_retries is compared with.
+// Attempt returns the number of the attempt that just ended, without attempts whose retry
+// was not counted. It is compared with torc's max_retries.
 func (h History) Attempt() int64 { return 1 + h.CountedFails }
 
-// The rules that no policy holds.
+// The rules that are not part of a policy.
 const (
 	RuleNeverStarted = "never_started"
-	RuleClassified   = "classified" // retries that a classification granted
+	RuleClassified   = "classified" // retries granted by a classification
 	RuleRunTimeout   = "timeouts.run"
-	RuleClient       = "client" // retries that torc's clients and people ask for
+	RuleClient       = "client" // retries requested by torc's clients and users
 )
 
-// ClassifiedRetryLimit is how many retries of a job classifications may grant
-// in a run.
+// ClassifiedRetryLimit is the maximum number of retries of a job in a run that
+// classifications can grant.
 const ClassifiedRetryLimit = 3

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Definition is a whole workflow as a user wrote it, expanded and checked,
-// before it has ids. Jobs refer to each other, to files and to user data by
-// index into the slices of the definition; requirements, handlers and
-// schedulers are referred to by name, the empty name meaning none (the default
-// requirement for jobs). A million jobs share what does not differ. The names are
-// those of the wire, where the lists travel beside the definition, in chunks.
+// Definition is a whole workflow as a user wrote it, expanded and checked, before it has
+// ids. Jobs refer to each other, to files and to user data by index into the slices of
+// the definition. They refer to requirements, handlers and schedulers by name; the empty
+// name means none (for requirements, the default). Jobs share values that do not differ,
+// as there may be a million of them. The JSON names are those of the API, which transfers
+// the lists separately, in chunks.
 type Definition struct {
 	Name                string            `json:"name"`
 	User                string            `json:"user"`
@@ -40,7 +40,7 @@ type Definition struct {
 	Requirements    []ResourceRequirements     `json:"-"`
 	FailureHandlers []FailureHandlerDefinition `json:"-"`
 	SlurmSchedulers []SlurmSchedulerDefinition `json:"-"`
-	Stages          []StageDefinition          `json:"-"` // numbered from 1; 0 is the main one
+	Stages          []StageDefinition          `json:"-"` // numbered from 1; 0 is the main stage
 	Jobs            []JobDefinition            `json:"-"`
 	Actions         []ActionDefinition         `json:"-"`
 }
@@ -50,18 +50,18 @@ type JobDefinition struct {
 	Name    string `json:"name"`
 	Command string `json:"command"`
 	JobSettings
-	Env            map[string]string `json:"env,omitempty"` // of the job alone; overlays the workflow's
+	Env            map[string]string `json:"env,omitempty"` // of the job alone; overrides the workflow's
 	Priority       int64             `json:"priority,omitempty"`
-	Labels         []string          `json:"labels,omitempty"` // sorted, without repeats
+	Labels         []string          `json:"labels,omitempty"` // sorted, without duplicates
 	Requirements   string            `json:"resource_requirements,omitempty"`
 	FailureHandler string            `json:"failure_handler,omitempty"`
 	Scheduler      string            `json:"scheduler,omitempty"`
 	RunIf          RunIf             `json:"run_if,omitempty"`
 	JobOptions
 	TorcJob
-	Stage          int32   `json:"stage,omitempty"`      // that it is in; 0: the main one
+	Stage          int32   `json:"stage,omitempty"`      // the stage it is in; 0: the main one
 	Child          int32   `json:"child,omitempty"`      // the stage that a sub-workflow job stands for; 0: none
-	Undoes         int32   `json:"undoes,omitempty"`     // the job, numbered from 1, that this one of a compensation undoes; 0: none
+	Undoes         int32   `json:"undoes,omitempty"`     // the job, numbered from 1, that this job of a compensation undoes; 0: none
 	DependsOn      []int32 `json:"depends_on,omitempty"` // jobs of the same stage, ascending
 	InputFiles     []int32 `json:"input_files,omitempty"`
 	OutputFiles    []int32 `json:"output_files,omitempty"`
@@ -69,8 +69,8 @@ type JobDefinition struct {
 	OutputUserData []int32 `json:"output_user_data,omitempty"`
 }
 
-// RunTimeout is timeouts.run of a job: one attempt may take After seconds, is
-// then signalled, and killed Grace seconds later.
+// RunTimeout is timeouts.run of a job: an attempt is signaled after AfterSeconds, and
+// killed GraceSeconds later.
 type RunTimeout struct {
 	AfterSeconds int64 `json:"after_seconds"`
 	GraceSeconds int64 `json:"grace_seconds"`
@@ -81,7 +81,7 @@ type FileDefinition struct {
 	Name       string   `json:"name"`
 	Path       string   `json:"path"`
 	Identifier string   `json:"identifier,omitempty"`
-	ModTime    *float64 `json:"st_mtime,omitempty"` // seconds since the epoch; nil if not there or an output
+	ModTime    *float64 `json:"st_mtime,omitempty"` // seconds since the epoch; nil if it does not exist or is an output
 }
 
 // UserDataDefinition is one expanded user data record.
@@ -97,8 +97,8 @@ type FailureHandlerDefinition struct {
 	Rules []FailureRule `json:"rules"`
 }
 
-// FailureRule is one rule of a failure handler. MaxRetries is torc's: the total
-// number of attempts.
+// FailureRule is one rule of a failure handler. MaxRetries is the total number of
+// attempts, as in torc.
 type FailureRule struct {
 	ExitCodes         []int64 `json:"exit_codes"`
 	MatchAllExitCodes bool    `json:"match_all_exit_codes"`
@@ -106,7 +106,7 @@ type FailureRule struct {
 	MaxRetries        int64   `json:"max_retries"`
 }
 
-// SlurmSchedulerDefinition is the shape of an allocation to ask Slurm for.
+// SlurmSchedulerDefinition is the shape of the allocations to request from Slurm.
 type SlurmSchedulerDefinition struct {
 	Name                 string `json:"name"`
 	Account              string `json:"account"`
@@ -122,7 +122,7 @@ type SlurmSchedulerDefinition struct {
 	SerializeAllocations bool   `json:"serialize_allocations,omitempty"`
 }
 
-// ActionDefinition is something to do at a point of the workflow's life.
+// ActionDefinition is something to do when a workflow reaches a certain point.
 type ActionDefinition struct {
 	TriggerType           string        `json:"trigger_type"`
 	ActionType            string        `json:"action_type"`
@@ -137,14 +137,14 @@ type ActionDefinition struct {
 	AutoSchedule          *AutoSchedule `json:"auto_schedule,omitempty"` // of auto_schedule_on_ready_jobs; nil: the defaults
 }
 
-// AutoSchedule are the limits of an action of auto_schedule_on_ready_jobs. What is 0 or empty has its
-// default; durations are written as ISO 8601.
+// AutoSchedule holds the limits of an auto_schedule_on_ready_jobs action. A value that is
+// 0 or empty means its default; durations are in ISO 8601.
 type AutoSchedule struct {
 	MinReadyJobs       int64  `json:"min_ready_jobs,omitempty"`
 	MaxReadyAge        string `json:"max_ready_age,omitempty"`
 	MaxAllocations     int64  `json:"max_allocations,omitempty"`
 	MaxSubmitPerMinute int64  `json:"max_submit_per_minute,omitempty"`
-	// IdleTimeout is how long a runner stays without work.
+	// IdleTimeout is how long a runner without work stays.
 	IdleTimeout string `json:"idle_timeout,omitempty"`
 	GiveUpAfter int64  `json:"give_up_after,omitempty"`
 	// Prefer is time, cost or balanced (the default): whether jobs that end sooner or fewer

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// ParseDuration reads a duration as specifications and policies write it: ISO
-// 8601 ("PT1H30M", "P2D") or in Go's style ("10s", "1h30m", "250ms"). It is never
-// negative and at most 100 years.
+// ParseDuration reads a duration of a specification or policy, in ISO 8601 ("PT1H30M",
+// "P2D") or in Go's style ("10s", "1h30m", "250ms"). It returns an error of CodeInvalid
+// if the text is not a duration, is negative, or is longer than 100 years.
 func ParseDuration(text string) (time.Duration, error) {
 	s := strings.TrimSpace(text)
 	if strings.HasPrefix(strings.ToUpper(s), "P") {
@@ -30,13 +30,14 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// wholeSeconds rounds up: what is to take so long ends no earlier.
+// wholeSeconds returns the duration in seconds, rounded up, so that nothing ends early.
 func wholeSeconds(d time.Duration) int64 {
 	return int64((d + time.Second - 1) / time.Second)
 }
 
-// CanonicalRuntime reads a runtime like ParseDuration, and returns it as requirements
-// have it. One of less than a second or more than 100 years is an error.
+// CanonicalRuntime reads a runtime like ParseDuration and returns it in the form of
+// resource requirements. It returns an error of CodeInvalid if the text cannot be read, or
+// is not between a second and 100 years.
 func CanonicalRuntime(text string) (string, error) {
 	d, err := ParseDuration(text)
 	if err != nil {
@@ -44,7 +45,7 @@ func CanonicalRuntime(text string) (string, error) {
 	}
 	seconds := wholeSeconds(d)
 	if seconds < 1 || seconds > maxRuntime {
-		return "", Errorf(CodeInvalid, "runtime %q: it is between a second and 100 years", text)
+		return "", Errorf(CodeInvalid, "runtime %q: it must be between a second and 100 years", text)
 	}
 	return FormatRuntime(seconds), nil
 }

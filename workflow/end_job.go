@@ -2,31 +2,31 @@ package workflow
 
 import "strings"
 
-// EndJob is a command that runs when all jobs of a workflow are complete, before
-// its verdict. $TORC_END_JSON names a file that says how the run went.
+// EndJob is a command that runs when all jobs of a workflow are complete, before the
+// verdict of the run. $TORC_END_JSON names a file with the results of the run.
 type EndJob struct {
 	// Command is run by bash -c.
 	Command string `json:"command"`
-	// Where it runs: in an allocation, as the jobs do (the default), or on the
-	// login node, where the daemon is.
+	// Where says where it runs: allocation (like the jobs, the default), or login (on the
+	// daemon's host).
 	Where EndPlace `json:"where,omitempty" jsonschema:"enum=allocation,enum=login"`
-	// Timeout of one attempt; 10 minutes by default.
+	// Timeout is the time limit of one attempt; 10 minutes by default.
 	Timeout string `json:"timeout,omitempty"`
-	// Retries after a failure; none by default.
+	// Retries is the number of retries after a failure; 0 by default.
 	Retries int64 `json:"retries,omitempty" jsonschema:"minimum=0"`
 }
 
 // EndPlace is where an end job runs.
 type EndPlace string
 
-// The places.
+// The values of EndPlace.
 const (
 	EndInAllocation EndPlace = "allocation" // with the runners of the workflow
 	EndOnLogin      EndPlace = "login"      // on the daemon's host
 )
 
-// EndJobName is the name of end jobs, and of the stages that they are in; in a
-// child behind its name.
+// EndJobName is the name of end jobs and of their stages. In a sub-workflow it follows
+// the name of that.
 const EndJobName = "end"
 
 const (
@@ -34,15 +34,15 @@ const (
 	endGrace          = 30  // seconds
 	endInfraLimit     = 3
 	maxEndTimeout     = 7 * 24 * 3600
-	// endLoginQueue is how long an end job on the daemon's host waits at most for a
-	// runner there: it must not keep the run from its end.
+	// endLoginQueue is the longest time that an end job on the daemon's host waits for a
+	// runner, so that the run can end.
 	endLoginQueue = "1h"
 )
 
 // endJob checks an end job.
 func (p *problems) endJob(e *EndJob) {
 	if strings.TrimSpace(e.Command) == "" {
-		p.add("end.job.command", "write what bash is to run", "the end job needs a command")
+		p.add("end.job.command", "write a command for bash", "the end job needs a command")
 	}
 	p.oneOf("end.job.where", string(e.Where), "", string(EndInAllocation), string(EndOnLogin))
 	_, err := e.timeoutSeconds()
@@ -50,7 +50,8 @@ func (p *problems) endJob(e *EndJob) {
 	p.limit("end.job.retries", &e.Retries)
 }
 
-// timeoutSeconds is the timeout of an attempt.
+// timeoutSeconds returns the time limit of an attempt, or an error of CodeInvalid if it
+// cannot be read or is out of range.
 func (e *EndJob) timeoutSeconds() (int64, error) {
 	if e.Timeout == "" {
 		return defaultEndTimeout, nil
@@ -61,14 +62,15 @@ func (e *EndJob) timeoutSeconds() (int64, error) {
 	}
 	seconds := wholeSeconds(d)
 	if seconds < 1 || seconds > maxEndTimeout {
-		return 0, Errorf(CodeInvalid, "the timeout of the end job cannot be %s", e.Timeout).WithHint("use 1s to P7D: the end job must not keep the run from its end")
+		return 0, Errorf(CodeInvalid, "invalid timeout %s of the end job", e.Timeout).WithHint("write 1s to P7D")
 	}
 	return seconds, nil
 }
 
-// Job is the end job as a job of a stage. It has retry policies of its own, so
-// that nothing holds it: what is done to it is repeated a few times, what it does
-// itself as often as it says.
+// Job returns the end job as a job of a stage, or an error of CodeInvalid for its timeout.
+// It has a retry policy of its own, so that it is never held: it is retried without limit
+// by retries if preempted or drained, a few times after failures of the infrastructure, and
+// Retries times after its own failures.
 func (e *EndJob) Job(name string, stage int32) (JobDefinition, error) {
 	seconds, err := e.timeoutSeconds()
 	if err != nil {
@@ -78,7 +80,7 @@ func (e *EndJob) Job(name string, stage int32) (JobDefinition, error) {
 	policy := RetryPolicy{
 		Name: "end_job", RetryLimit: &e.Retries, DefaultAction: ActionFail,
 		Rules: []RetryRule{
-			{ID: "taken", When: RuleMatch{Cause: []CauseKind{CausePreempted}}, Action: ActionRetry, Counted: &no},
+			{ID: "preempted", When: RuleMatch{Cause: []CauseKind{CausePreempted}}, Action: ActionRetry, Counted: &no},
 			{ID: "drained", When: RuleMatch{Cause: []CauseKind{CauseWalltime}, ByDrain: &yes}, Action: ActionRetry, Counted: &no},
 			{ID: "infra", When: RuleMatch{Cause: []CauseKind{CauseNodeFail, CauseLost}}, Action: ActionRetry, Limit: &infra},
 			{ID: "launch", When: RuleMatch{Cause: []CauseKind{CauseLaunch}, OfCommand: &no}, Action: ActionRetry, Limit: &infra},

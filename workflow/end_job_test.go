@@ -36,7 +36,7 @@ func TestEndJobEnds(t *testing.T) {
 		d := decided(p, h, Failure{Cause: Cause{Kind: tc.kind, Status: Failed, ReturnCode: 1}})
 		for d.Action == ActionRetry && granted < 100 {
 			granted++
-			h = h.Grant(d)
+			h = h.After(d)
 			d = decided(p, h, Failure{Cause: Cause{Kind: tc.kind, Status: Failed, ReturnCode: 1}})
 		}
 		if granted != tc.granted || d.Action != ActionFail {
@@ -61,11 +61,11 @@ func TestEndJobIsChecked(t *testing.T) {
 		{"only a space", EndJob{Command: " "}, "end.job.command: the end job needs a command"},
 		{"no command", EndJob{}, "end.job.command: the end job needs a command"},
 		{"on the login node", EndJob{Command: "x", Where: EndOnLogin}, ""},
-		{"elsewhere", EndJob{Command: "x", Where: "moon"}, `end.job.where: "moon" is not a value for where`},
-		{"too short", EndJob{Command: "x", Timeout: "0s"}, "end.job.timeout: the timeout of the end job cannot be 0s"},
-		{"too long", EndJob{Command: "x", Timeout: "P7DT1S"}, "end.job.timeout: the timeout of the end job cannot be P7DT1S"},
+		{"elsewhere", EndJob{Command: "x", Where: "moon"}, `end.job.where: invalid value "moon" of where`},
+		{"too short", EndJob{Command: "x", Timeout: "0s"}, "end.job.timeout: invalid timeout 0s of the end job"},
+		{"too long", EndJob{Command: "x", Timeout: "P7DT1S"}, "end.job.timeout: invalid timeout P7DT1S of the end job"},
 		{"no time", EndJob{Command: "x", Timeout: "soon"}, `end.job.timeout: duration "soon": not a number with a unit`},
-		{"retries", EndJob{Command: "x", Retries: -1}, "end.job.retries: -1 retries cannot be granted"},
+		{"retries", EndJob{Command: "x", Retries: -1}, "end.job.retries: invalid number of retries: -1"},
 	} {
 		err := ProblemsError("", (&RunPolicy{End: &EndPolicy{Job: &tc.e}}).Validate())
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {

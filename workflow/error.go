@@ -1,6 +1,6 @@
-// Package workflow is the domain: workflows, jobs, attempts and resources,
-// the state machine, and every decision as a pure function. It imports only
-// the standard library, has no clock, no randomness and no I/O.
+// Package workflow is the domain: workflows, jobs, attempts and resources, and the state
+// machine. All decisions, here and in the packages below, are pure functions: no clock, no
+// randomness, no I/O. It imports only the standard library.
 package workflow
 
 import (
@@ -14,18 +14,18 @@ type Code string
 
 // The error codes.
 const (
-	CodeInvalid     Code = "invalid"     // the request makes no sense as it stands
+	CodeInvalid     Code = "invalid"     // the request is not valid
 	CodeNotFound    Code = "not_found"   // no such id
-	CodeConflict    Code = "conflict"    // the state of things does not allow it now
-	CodeUnfit       Code = "unfit"       // jobs can never run in what there is
-	CodeForbidden   Code = "forbidden"   // the caller may not
+	CodeConflict    Code = "conflict"    // the present state does not allow it
+	CodeUnfit       Code = "unfit"       // jobs can never run with the available resources
+	CodeForbidden   Code = "forbidden"   // the caller is not allowed to do it
 	CodeUnavailable Code = "unavailable" // try again later
 	CodeUnsupported Code = "unsupported" // a database or file of another version
-	CodeCorrupt     Code = "corrupt"     // a database or file that cannot be trusted
-	CodeInternal    Code = "internal"    // a bug of ours
+	CodeCorrupt     Code = "corrupt"     // a database or file that is damaged
+	CodeInternal    Code = "internal"    // a bug in torc-slurm
 )
 
-// Error is an error that a user may see: what was wrong, and what to do.
+// Error is an error that a user may see: what is wrong, and what to do.
 type Error struct {
 	Code    Code
 	Message string
@@ -44,20 +44,20 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf makes an Error of a code.
+// Errorf returns an Error with a code and a formatted message.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// WithHint returns a copy of e that says what to do.
+// WithHint returns a copy of e with a hint about what to do.
 func (e *Error) WithHint(format string, args ...any) *Error {
 	c := *e
 	c.Hint = fmt.Sprintf(format, args...)
 	return &c
 }
 
-// CodeOf returns the code of the first Error in err's chain, CodeInternal if
-// there is none, and the empty code for nil.
+// CodeOf returns the code of the first Error in the chain of err, CodeInternal if there
+// is none, and "" for nil.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""

@@ -3,15 +3,14 @@ package workflow
 // EventType names what an event reports.
 type EventType string
 
-// The types of torc's events. User actions, the wish to cancel and retries are
-// torc's persistent events; the others are those of its event stream, which we
-// keep as well.
+// The types of torc's events. Torc stores user actions, requests to cancel, and retries;
+// the others it only streams. We store all of them.
 const (
 	EventUserAction            EventType = "user_action"
-	EventWorkflowCanceled      EventType = "workflow_canceled" // the wish; and the verdict, see EndPayload
+	EventWorkflowCanceled      EventType = "workflow_canceled" // the request to cancel, and the verdict, see EndPayload
 	EventJobRetried            EventType = "job_retried"
-	EventWorkflowStarted       EventType = "workflow_started"       // initialised, only what was uninitialised
-	EventWorkflowReinitialized EventType = "workflow_reinitialized" // initialised in full
+	EventWorkflowStarted       EventType = "workflow_started"       // initialized, only the uninitialized jobs
+	EventWorkflowReinitialized EventType = "workflow_reinitialized" // initialized, all jobs
 	EventJobStarted            EventType = "job_started"
 	EventJobCompleted          EventType = "job_completed"
 	EventJobFailed             EventType = "job_failed"
@@ -26,38 +25,38 @@ const (
 
 // The types of our own events.
 const (
-	EventJobNotStarted     EventType = "job_not_started"    // Slurm refused the step: the job waits with its runner, it was no attempt
-	EventLaunchPaused      EventType = "launch_paused"      // a runner starts nothing for now
-	EventOOMDoubtful       EventType = "oom_doubtful"       // the kernel killed for memory, and it may have been this job's process
-	EventLossSuperseded    EventType = "loss_superseded"    // an attempt that was taken for lost was reported before its retry began: the report counts
-	EventJobSettled        EventType = "job_settled"        // the attempt before is known to be gone: the retry waits for its delay alone
+	EventJobNotStarted     EventType = "job_not_started"    // Slurm rejected the step: the job stays with its runner, no attempt is counted
+	EventLaunchPaused      EventType = "launch_paused"      // a runner starts no jobs for now
+	EventOOMDoubtful       EventType = "oom_doubtful"       // the kernel killed a process because memory ran out, possibly one of this job
+	EventLossSuperseded    EventType = "loss_superseded"    // an attempt considered lost was reported before its retry started: the report counts
+	EventJobSettled        EventType = "job_settled"        // the previous attempt is known to have ended: the retry waits only for its delay
 	EventWorkflowCompleted EventType = "workflow_completed" // the verdict of a run
 	EventWorkflowFailed    EventType = "workflow_failed"    // the verdict of a run
-	EventWorkflowReopened  EventType = "workflow_reopened"  // a run with a verdict goes on
-	EventJobsSkipped       EventType = "jobs_skipped"       // a cascade, as one event
-	EventSiblingsCanceled  EventType = "siblings_canceled"  // live jobs are ended, as another one failed
-	EventJobsNotNeeded     EventType = "jobs_not_needed"    // the same of jobs that run after failures
+	EventWorkflowReopened  EventType = "workflow_reopened"  // a run that had a verdict continues
+	EventJobsSkipped       EventType = "jobs_skipped"       // jobs canceled because of a dependency; one event for all of them
+	EventSiblingsCanceled  EventType = "siblings_canceled"  // live jobs are ended because another one failed
+	EventJobsNotNeeded     EventType = "jobs_not_needed"    // jobs that run only after failures are disabled; one event for all of them
 	EventJobRecovered      EventType = "job_recovered"      // a recovery script ended
 	EventJobClassified     EventType = "job_classified"     // a hold ended
-	EventStageStarted      EventType = "stage_started"      // the jobs of a sub-workflow or compensation begin
+	EventStageStarted      EventType = "stage_started"      // the jobs of a sub-workflow or compensation start
 	EventStageCompleted    EventType = "stage_completed"    // the verdict of a stage
 	EventStageFailed       EventType = "stage_failed"       // the verdict of a stage
-	EventEndReached        EventType = "end_reached"        // the end job begins
-	EventReportLate        EventType = "report_late"        // an old fence: kept, without effect
-	EventRunGivenUp        EventType = "run_given_up"       // nothing more is started, what is live is ended, the run has failed
-	EventAlert             EventType = "alert"              // somebody may have to look
+	EventEndReached        EventType = "end_reached"        // the end job starts
+	EventReportLate        EventType = "report_late"        // a report with an old fence: stored, without effect
+	EventRunGivenUp        EventType = "run_given_up"       // the run was aborted: no more jobs start, live ones are ended, the run has failed
+	EventAlert             EventType = "alert"              // something may need a user's attention
 	EventBreakerOpened     EventType = "circuit_breaker_opened"
 	EventBreakerClosed     EventType = "circuit_breaker_closed"
-	EventClaimsHeld        EventType = "claims_held"     // no job is granted any more; what runs goes on
-	EventClaimsReleased    EventType = "claims_released" // one reason for that has gone
+	EventClaimsHeld        EventType = "claims_held"     // no more jobs are granted; running jobs continue
+	EventClaimsReleased    EventType = "claims_released" // a reason for holding claims has gone
 
-	EventCompensationStarted   EventType = "compensation_started"   // what a run did is being undone
-	EventCompensationCompleted EventType = "compensation_completed" // and was
-	EventCompensationFailed    EventType = "compensation_failed"    // and was not, or not in full
+	EventCompensationStarted   EventType = "compensation_started"   // a run is being undone
+	EventCompensationCompleted EventType = "compensation_completed" // a run was undone
+	EventCompensationFailed    EventType = "compensation_failed"    // a run was not undone, or only in part
 )
 
-// LaunchPause is why and since when a runner starts no jobs, though it has some:
-// Slurm starts no steps for it.
+// LaunchPause says why and since when a runner that holds jobs starts none of them: Slurm
+// starts no steps for it.
 type LaunchPause struct {
 	Reason  string `json:"reason"`
 	SinceMS int64  `json:"since_ms"`

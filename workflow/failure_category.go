@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// FailureCategory names failures by what the user knows of them. The first
-// category of a workflow whose match holds is that of a failed attempt.
+// FailureCategory is a class of failures that the user defines. A failed attempt belongs
+// to the first category of its workflow that matches.
 type FailureCategory struct {
 	Category    string        `json:"category"`              // at most 63 characters
 	Subcategory string        `json:"subcategory,omitempty"` // at most 63 characters
-	When        CategoryMatch `json:"when"`                  // what an attempt must be like
-	Hint        string        `json:"hint,omitempty"`        // what a person should know or do
+	When        CategoryMatch `json:"when"`                  // which attempts belong to it
+	Hint        string        `json:"hint,omitempty"`        // what users should know or do
 }
 
-// CategoryMatch is what a failed attempt must be like for a category. All that is
-// given must hold; a list is "any of". Patterns are RE2 regular expressions.
+// CategoryMatch says which failed attempts belong to a category. All keys that are given
+// must match; of a list, one entry must. Patterns are RE2 regular expressions.
 type CategoryMatch struct {
-	// Stderr is looked for in the last 64 KiB of the standard error output.
+	// Stderr is a pattern for the last 64 KiB of the standard error output.
 	Stderr string `json:"stderr,omitempty"`
-	// TerminationMessage is looked for in what the job wrote to
-	// $TORC_TERMINATION_FILE, at most 4 KiB.
+	// TerminationMessage is a pattern for what the job wrote to $TORC_TERMINATION_FILE,
+	// at most 4 KiB.
 	TerminationMessage string         `json:"termination_message,omitempty"`
 	ExitCode           *ExitCodeMatch `json:"exit_code,omitempty"` // 128 + n if signal n ended it
 	Signal             []int64        `json:"signal,omitempty"`    // numbers
@@ -32,19 +32,19 @@ func (m *CategoryMatch) isEmpty() bool {
 	return m.Stderr == "" && m.TerminationMessage == "" && m.ExitCode == nil && m.Signal == nil && m.Errno == nil
 }
 
-// How much a workflow may look for.
+// Limits of failure categories.
 const (
 	maxCategories   = 100
 	maxCategoryHint = 500 // bytes
-	// CategoryTextSize is how much of the end of the standard error output is
-	// looked at, in bytes.
+	// CategoryTextSize is how many bytes of the end of the standard error output are
+	// searched.
 	CategoryTextSize = 64 << 10
 )
 
 // categories checks failure categories.
 func (p *problems) categories(at string, list []FailureCategory) {
 	if len(list) > maxCategories {
-		p.add(at, "join patterns by |", "%d categories are too many, at most %d are taken", len(list), maxCategories)
+		p.add(at, "combine patterns with |", "too many categories: %d, the limit is %d", len(list), maxCategories)
 	}
 	for i := range list {
 		c, at := &list[i], fmt.Sprintf("%s[%d]", at, i)
@@ -53,10 +53,10 @@ func (p *problems) categories(at string, list []FailureCategory) {
 			p.categoryName(at+".subcategory", c.Subcategory)
 		}
 		if len(c.Hint) > maxCategoryHint {
-			p.add(at+".hint", "say it in fewer words", "a hint of %d bytes is too long, at most %d are taken", len(c.Hint), maxCategoryHint)
+			p.add(at+".hint", "shorten it", "the hint has %d bytes, the limit is %d", len(c.Hint), maxCategoryHint)
 		}
 		if c.When.isEmpty() {
-			p.add(at+".when", "write for example stderr: 'NVRM: Xid'", "nothing is looked for: every failure would be of this category")
+			p.add(at+".when", "write for example stderr: 'NVRM: Xid'", "no condition is given: every failure would be of this category")
 		}
 		c.When.validate(p, at+".when")
 	}
@@ -64,7 +64,7 @@ func (p *problems) categories(at string, list []FailureCategory) {
 
 func (p *problems) categoryName(at, name string) {
 	if !policyName.MatchString(name) {
-		p.add(at, "letters, digits, '.', '_' and '-', at most 63, a letter or digit in front", "%q is no name for a category", name)
+		p.add(at, nameHint, "invalid name %q of a category", name)
 	}
 }
 
@@ -74,12 +74,12 @@ func (m *CategoryMatch) validate(p *problems, at string) {
 	m.ExitCode.validate(p, at+".exit_code")
 	for i, n := range m.Signal {
 		if n < 1 || n > 64 {
-			p.add(fmt.Sprintf("%s.signal[%d]", at, i), "write its number, for example 9", "there is no signal %d", n)
+			p.add(fmt.Sprintf("%s.signal[%d]", at, i), "write its number, for example 9", "unknown signal %d", n)
 		}
 	}
 	for i, n := range m.Errno {
 		if n < 1 || n > 4095 {
-			p.add(fmt.Sprintf("%s.errno[%d]", at, i), "write its number, for example 12 for ENOMEM", "there is no error number %d", n)
+			p.add(fmt.Sprintf("%s.errno[%d]", at, i), "write its number, for example 12 for ENOMEM", "unknown error number %d", n)
 		}
 	}
 	notEmpty(p, at+".signal", m.Signal)
@@ -99,14 +99,14 @@ func (p *problems) knownCategory(at, name string, known []FailureCategory) {
 	}
 	hint := "write it under failure_categories"
 	if len(names) > 0 {
-		hint += "; there are " + strings.Join(names, ", ")
+		hint += "; the categories are " + strings.Join(names, ", ")
 	}
-	p.add(at, hint, "there is no category %q", name)
+	p.add(at, hint, "unknown category %q", name)
 }
 
-// LineAt is the line of a text at an offset, cut to what is read at a glance.
+// LineAt returns the line of a text at an offset, shortened for display.
 func LineAt(text string, at int) string {
 	start := strings.LastIndexByte(text[:at], '\n') + 1
 	line, _, _ := strings.Cut(text[start:], "\n")
-	return Glance(line)
+	return ShortLine(line)
 }

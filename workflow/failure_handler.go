@@ -2,8 +2,7 @@ package workflow
 
 import "encoding/json"
 
-// FailureHandler is a stored failure handler. Rules is kept as the client
-// wrote it.
+// FailureHandler is a stored failure handler. Rules is stored as the client wrote it.
 type FailureHandler struct {
 	ID         int64
 	WorkflowID int64
@@ -11,10 +10,10 @@ type FailureHandler struct {
 	Rules      string // a JSON array of FailureRule
 }
 
-// DefaultHandlerRetries is max_retries of a rule that does not say.
+// DefaultHandlerRetries is the default of max_retries.
 const DefaultHandlerRetries = 3
 
-// UnmarshalJSON reads a rule; max_retries that is not there is 3.
+// UnmarshalJSON reads a rule; a missing max_retries is 3.
 func (r *FailureRule) UnmarshalJSON(text []byte) error {
 	type plain FailureRule
 	rule := plain{MaxRetries: DefaultHandlerRetries}
@@ -25,8 +24,8 @@ func (r *FailureRule) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// MarshalJSON writes a rule without exit codes with an empty list: torc's
-// runner takes no null.
+// MarshalJSON writes an empty list if a rule has no exit codes, because torc's runner
+// rejects null.
 func (r FailureRule) MarshalJSON() ([]byte, error) {
 	type plain FailureRule
 	if r.ExitCodes == nil {
@@ -35,7 +34,8 @@ func (r FailureRule) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(r))
 }
 
-// Definition reads the stored rules.
+// Definition returns the handler with its rules decoded, or an error of CodeInvalid if
+// they are not a list of rules.
 func (h *FailureHandler) Definition() (*FailureHandlerDefinition, error) {
 	d := &FailureHandlerDefinition{Name: h.Name}
 	if err := json.Unmarshal([]byte(h.Rules), &d.Rules); err != nil {

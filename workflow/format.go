@@ -7,13 +7,13 @@ import (
 	"unicode"
 )
 
-// CountOf writes a number with its noun, and the verb if there is one: "1 job has",
-// "2 jobs have".
+// CountOf returns a number with the form of a noun (and verb) that agrees with it: "1 job
+// has", "2 jobs have".
 func CountOf(n int64, one, many string) string {
 	return fmt.Sprintf("%d %s", n, Plural(n, one, many))
 }
 
-// Plural returns the form of a word that goes with a number.
+// Plural returns one if n is 1, otherwise many.
 func Plural(n int64, one, many string) string {
 	if n == 1 {
 		return one
@@ -21,19 +21,19 @@ func Plural(n int64, one, many string) string {
 	return many
 }
 
-// JoinText joins the parts that say something by commas.
+// JoinText joins the parts that are not empty by commas.
 func JoinText(parts ...string) string {
-	var said []string
+	var nonEmpty []string
 	for _, p := range parts {
 		if p != "" {
-			said = append(said, p)
+			nonEmpty = append(nonEmpty, p)
 		}
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(nonEmpty, ", ")
 }
 
-// FormatBytes writes a size for people, with two decimals in the largest unit
-// that gives at least one: 3.98 GiB. ParseMemory does not read it.
+// FormatBytes returns a size for display, with two decimals, in the largest unit in which
+// it is at least 1: 3.98 GiB. ParseMemory cannot read it.
 func FormatBytes(bytes int64) string {
 	units := []string{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 	if bytes > -1024 && bytes < 1024 {
@@ -46,14 +46,14 @@ func FormatBytes(bytes int64) string {
 	return fmt.Sprintf("%.2f %s", value, units[unit])
 }
 
-// FormatSeconds writes a duration for people: 45s, 1m30s, 2h, 3d4h.
+// FormatSeconds returns a duration for display: 45s, 1m30s, 2h, 3d4h.
 func FormatSeconds(seconds int64) string {
 	if seconds == 0 {
 		return "0s"
 	}
 	sign, left := "", uint64(seconds)
 	if seconds < 0 {
-		sign, left = "-", -left // right for the smallest int64 too
+		sign, left = "-", -left // correct for the smallest int64 too
 	}
 	text := sign
 	for _, u := range []struct {
@@ -68,7 +68,7 @@ func FormatSeconds(seconds int64) string {
 	return text
 }
 
-// FormatDuration is FormatSeconds with tenths below ten seconds.
+// FormatDuration returns a duration like FormatSeconds, with tenths below ten seconds.
 func FormatDuration(d time.Duration) string {
 	if d < 10*time.Second && d > -10*time.Second {
 		return fmt.Sprintf("%.1fs", d.Seconds())
@@ -76,7 +76,7 @@ func FormatDuration(d time.Duration) string {
 	return FormatSeconds(int64(d.Round(time.Second) / time.Second))
 }
 
-// OrZero returns an optional number; 0 for none.
+// OrZero returns the number that ms points to; 0 for nil.
 func OrZero(ms *int64) int64 {
 	if ms == nil {
 		return 0
@@ -84,8 +84,8 @@ func OrZero(ms *int64) int64 {
 	return *ms
 }
 
-// Glance cuts a line to what is read at a glance.
-func Glance(text string) string {
+// ShortLine returns a line without surrounding space, cut to 160 characters.
+func ShortLine(text string) string {
 	const longest = 160
 	line := []rune(strings.TrimSpace(text))
 	if len(line) > longest {
@@ -94,7 +94,7 @@ func Glance(text string) string {
 	return string(line)
 }
 
-// OneLine replaces what is not to be printed by spaces.
+// OneLine replaces characters that are not printable with spaces.
 func OneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -104,7 +104,8 @@ func OneLine(text string) string {
 	}, text)
 }
 
-// FirstFew joins names and says how many more there are.
+// FirstFew returns the first five names, joined by commas, and how many more there are:
+// "a, b, c, d, e and 2 more". Without names it returns the number of jobs.
 func FirstFew(names []string, total int64) string {
 	const shown = 5
 	names = names[:min(len(names), shown)]
@@ -117,5 +118,5 @@ func FirstFew(names []string, total int64) string {
 	return text
 }
 
-// AgoMS is a duration between two times in milliseconds, in words.
+// AgoMS returns the duration between two times in milliseconds, for display.
 func AgoMS(fromMS, toMS int64) string { return FormatSeconds(max(0, (toMS-fromMS+500)/1000)) }

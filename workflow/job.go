@@ -1,6 +1,6 @@
 package workflow
 
-// DefaultPriority of a job, and the origins that a job may have besides none.
+// The default priority of a job, and the values of Job.Origin.
 const (
 	DefaultPriority = 0
 	OriginRetry     = "retry"
@@ -10,27 +10,27 @@ const (
 // Phase refines the status pending.
 type Phase string
 
-// The phases.
+// The values of Phase.
 const (
 	PhaseNone     Phase = ""
 	PhaseRecovery Phase = "recovery" // its runner is running the recovery script
 )
 
-// Job is a command with its needs and its place in the graph.
+// Job is a command with its requirements and its place in the graph.
 type Job struct {
 	ID         int64
 	WorkflowID int64
 	Name       string
 	Command    string
 	JobSettings
-	Env           map[string]string // effective: the workflow's overlaid by the job's
+	Env           map[string]string // the workflow's, overridden by the job's
 	Status        JobStatus
 	StartTime     *string // RFC 3339; while running
 	ComputeNodeID *int64  // while running
 
 	RunIf RunIf
 
-	// The relations, ascending; nil where they were not asked for.
+	// The relations, ascending; nil if they were not requested.
 	DependsOn      []int64
 	InputFiles     []int64
 	OutputFiles    []int64
@@ -43,38 +43,37 @@ type Job struct {
 	AttemptID              int64 // 1 + the highest attempt recorded in this run
 	Priority               int64
 	Origin                 *string  // retry, spawn
-	Labels                 []string // sorted, without repeats
+	Labels                 []string // sorted, without duplicates
 
 	JobOptions
 	TorcJob
-	StageID *int64 // the stage that it is in; nil: the main one
+	StageID *int64 // the stage it is in; nil: the main one
 	ChildID *int64 // the stage that a sub-workflow job stands for
-	// UndoesID is the job that this one of a compensation undoes.
+	// UndoesID is the job that this job of a compensation undoes.
 	UndoesID *int64
 
 	JobState
 }
 
-// JobOptions is what a specification says about how a job is run. A definition, the
-// engine and the wire have the same.
+// JobOptions says how a job is run. Definitions, the engine and the API share it.
 type JobOptions struct {
-	Stdio      *StdioConfig `json:"stdio,omitempty"` // of the job alone, else the workflow's
+	Stdio      *StdioConfig `json:"stdio,omitempty"` // of this job; nil: the workflow's
 	RunTimeout *RunTimeout  `json:"run_timeout,omitempty"`
 	Policy     *JobPolicy   `json:"policy,omitempty"` // about its failures
-	Login      bool         `json:"login,omitempty"`  // it runs on the daemon's host alone
+	Login      bool         `json:"login,omitempty"`  // it must run on the daemon's host
 }
 
-// JobSettings are what users say about a job and what is stored as they said it. A
-// specification, a definition, the API, the store and a grant have this struct in
-// common: each field is a key of the same name in all of them, and a column of the
-// table job (store/row/job_settings.go). All fields are pointers: nil was not given,
-// and in an update keeps what is stored.
+// JobSettings are settings that are stored as the user gave them. A specification, a
+// definition, the API, the store and a grant share this struct: each field is a key of the
+// same name in all of them, and a column of the table job (store/row/job_settings.go). All
+// fields are pointers: nil means that the user gave no value; in an update nil keeps the
+// stored value.
 type JobSettings struct {
-	// InvocationScript is put before the command.
+	// InvocationScript is put in front of the command.
 	InvocationScript *string `json:"invocation_script,omitempty"`
 }
 
-// UpdateSettings overwrites the settings that u has.
+// UpdateSettings overwrites the settings that are set in u.
 func (s *JobSettings) UpdateSettings(u JobSettings) {
 	update(&s.InvocationScript, u.InvocationScript)
 }
@@ -85,24 +84,24 @@ func update[T any](field **T, value *T) {
 	}
 }
 
-// JobState is what the engine keeps of a job beside its status.
+// JobState is what the engine stores about a job in addition to its status.
 type JobState struct {
 	GateID      *int64 // the gate of its set of dependencies; nil if it has none
 	Fence       int64  // of its latest lease; only grows
-	NotBeforeMS *int64 // ready, but not to be claimed before this time
+	NotBeforeMS *int64 // a ready job must not be claimed before this time
 	Phase       Phase
-	// Retries are what the rules have granted in the run, by their keys.
+	// Retries counts the retries that rules have granted in the run, by the key of the rule.
 	Retries    map[string]RuleCount
-	AvoidNodes []AvoidedNode // where the next attempt does not run
+	AvoidNodes []AvoidedNode // nodes on which the next attempt does not run
 	Hold       *Hold         // while pending_failed
-	SkippedBy  *int64        // canceled because of this job's failure
-	NotNeeded  bool          // disabled, as nothing failed that it was to run after
-	InputHash  string        // see InputHash; empty until initialised
+	SkippedBy  *int64        // canceled because this job was not successful
+	NotNeeded  bool          // disabled, because it runs only after a failure and there was none
+	InputHash  string        // see InputHash; empty until initialized
 }
 
-// JobUpdate is a change of a job: a nil field is kept. A list that is empty
-// but not nil clears. The relations, Env and what only an uninitialised job may
-// change are there to be compared with what is stored too.
+// JobUpdate is a change of a job: a nil field keeps the stored value, and a list that is
+// empty but not nil clears it. Some values cannot change, or only before the job is
+// initialized; such a value is compared with the stored one.
 type JobUpdate struct {
 	Name    *string
 	Command *string
@@ -110,7 +109,7 @@ type JobUpdate struct {
 	TorcJob
 	Env                        map[string]string
 	Status                     *JobStatus
-	CancelOnBlockingJobFailure *bool // false keeps a condition that runs after failures
+	CancelOnBlockingJobFailure *bool // false keeps a RunIf that already runs the job after failures
 	RunIf                      *RunIf
 	DependsOn                  []int64
 	InputFiles                 []int64
@@ -121,10 +120,10 @@ type JobUpdate struct {
 	SchedulerID                *int64
 	Priority                   *int64
 	Labels                     []string
-	Author                     string // who asks; for the log of a classification
+	Author                     string // who requests the change; for the log of a classification
 }
 
-// RunningJob is a running job with the node that it runs on.
+// RunningJob is a running job and its node.
 type RunningJob struct {
 	JobID           int64   `json:"job_id"`
 	JobName         string  `json:"job_name"`

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// NormalizeLabels checks labels and returns them sorted, without repeats; nil
-// if there are none. A label is a name that is not empty, has no comma and no space around it.
+// NormalizeLabels returns labels sorted and without duplicates; nil if there are none. It
+// returns an error of CodeInvalid for a label that is empty, contains a comma, or begins
+// or ends with a space.
 func NormalizeLabels(labels []string) ([]string, error) {
 	if len(labels) == 0 {
 		return nil, nil
@@ -17,7 +18,7 @@ func NormalizeLabels(labels []string) ([]string, error) {
 		case l == "":
 			why = "it is empty"
 		case strings.TrimSpace(l) != l:
-			why = "it has space around it"
+			why = "it begins or ends with a space"
 		case strings.Contains(l, ","):
 			why = "it contains a comma"
 		default:
@@ -27,14 +28,15 @@ func NormalizeLabels(labels []string) ([]string, error) {
 			continue
 		}
 		return nil, Errorf(CodeInvalid, "invalid label %q: %s", l, why).
-			WithHint("a label is a text without commas and without space around it; several of them are a list")
+			WithHint("write a label without commas and surrounding spaces; write several labels as a list")
 	}
 	sorted := slices.Clone(labels)
 	slices.Sort(sorted)
 	return slices.Compact(sorted), nil
 }
 
-// ParseLabels reads labels joined by commas; empty items are dropped.
+// ParseLabels reads labels joined by commas and drops empty items. It returns them like
+// NormalizeLabels, with the same errors.
 func ParseLabels(joined string) ([]string, error) {
 	var labels []string
 	for _, l := range strings.Split(joined, ",") {
@@ -45,12 +47,12 @@ func ParseLabels(joined string) ([]string, error) {
 	return NormalizeLabels(labels)
 }
 
-// JoinLabels writes normalized labels as ParseLabels reads them.
+// JoinLabels returns normalized labels in the form that ParseLabels reads.
 func JoinLabels(labels []string) string { return strings.Join(labels, ",") }
 
-// LabelsMatch reports whether a runner with these labels may claim a job with
-// those; both are normalized. A runner without labels takes only jobs without,
-// a runner with labels only jobs that have some, all of them among its own.
+// LabelsMatch reports whether the labels of a runner allow it to claim a job; both must be
+// normalized. A runner without labels takes only jobs without labels. A runner with labels
+// takes only jobs with labels, and it must have all of them.
 func LabelsMatch(job, runner []string) bool {
 	if len(job) == 0 || len(runner) == 0 {
 		return len(job) == len(runner)

@@ -8,17 +8,17 @@ import (
 
 // How messages about alerts are sent.
 const (
-	MessageInterval = 10 * time.Minute // of messages about one workflow to one address; what comes meanwhile goes in the next one
+	MessageInterval = 10 * time.Minute // between messages about one workflow to one address; alerts in between go into the next message
 	MessageTries    = 8
 )
 
-// MessageDelay is how long to wait after the n-th try before the next one.
+// MessageDelay returns how long to wait after the n-th try before the next one.
 func MessageDelay(n int64) time.Duration {
 	return min(time.Minute<<min(max(n-1, 0), 10), time.Hour)
 }
 
-// Message is one message about alerts of a workflow. It is the body of what is
-// posted to a webhook. It may arrive twice, under the same id.
+// Message is one message about alerts of a workflow; a webhook receives it as JSON. It may
+// arrive twice, with the same id.
 type Message struct {
 	ID           string        `json:"id"`
 	WorkflowID   int64         `json:"workflow_id"`
@@ -29,10 +29,10 @@ type Message struct {
 	AlertCount   int64         `json:"alert_count"`
 }
 
-// MessageAlerts is how many alerts a message spells out.
+// MessageAlerts is the maximum number of alerts that a message describes.
 const MessageAlerts = 20
 
-// Write makes subject and text of the alerts.
+// Write sets the subject and the text from the alerts.
 func (m *Message) Write() {
 	first := "nothing"
 	if len(m.Alerts) > 0 {

@@ -2,10 +2,10 @@ package workflow
 
 import "strings"
 
-// Nearest returns the candidate that a misspelt word probably means, or the
-// empty string.
+// Nearest returns the candidate that a misspelled word probably means; "" if there is
+// none.
 func Nearest(word string, candidates []string) string {
-	if best := Misspelt(word, candidates); best != "" {
+	if best := Misspelled(word, candidates); best != "" {
 		return best
 	}
 	for _, c := range candidates { // cpus for num_cpus, trigger for trigger_type
@@ -16,9 +16,9 @@ func Nearest(word string, candidates []string) string {
 	return ""
 }
 
-// Misspelt returns the candidate that differs from the word by a few letters or
-// by case alone, or the empty string.
-func Misspelt(word string, candidates []string) string {
+// Misspelled returns the candidate that differs from the word only by a few letters or by
+// case; "" if there is none.
+func Misspelled(word string, candidates []string) string {
 	best, bestDistance := "", min(len(word), max(1, len(word)/3)+1)
 	for _, c := range candidates {
 		if abs(len(c)-len(word)) >= bestDistance {
@@ -33,8 +33,8 @@ func Misspelt(word string, candidates []string) string {
 
 func abs(n int) int { return max(n, -n) }
 
-// distance is the number of insertions, deletions, changes and swaps of
-// neighbours that turn a into b; limit or more if it is at least limit.
+// distance returns the number of insertions, deletions, changes and swaps of neighboring
+// letters that turn a into b. If that is limit or more, the result is limit or more.
 func distance(a, b string, limit int) int {
 	const longest = 200
 	if len(a) > longest || len(b) > longest {

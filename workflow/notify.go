@@ -8,56 +8,57 @@ import (
 	"strings"
 )
 
-// NotifyPolicy says who is told of which alerts. What a workflow leaves out, the
-// configuration of the daemon says.
+// NotifyPolicy says which alerts lead to messages, and where these go. The configuration
+// of the daemon has the defaults.
 type NotifyPolicy struct {
-	// On names the kinds of alerts: timeout, deadline, circuit_breaker and
-	// max_failures by default; run_failed and job_held as well, or none.
+	// On names the kinds of alerts: timeout, deadline, circuit_breaker and max_failures by
+	// default; run_failed and job_held are possible too, or none.
 	On []AlertKind `json:"on,omitempty" jsonschema:"enum=timeout,enum=deadline,enum=circuit_breaker,enum=max_failures,enum=run_failed,enum=job_held,enum=none"`
-	// Mail is who gets mail: an address, or several that are separated by commas.
+	// Mail is a mail address, or several separated by commas.
 	Mail string `json:"mail,omitempty"`
 	// Webhook is the URL, http or https, to which a JSON object is posted.
 	Webhook string `json:"webhook,omitempty"`
 }
 
-// AlertNone stands for no kind of alert at all.
+// AlertNone means no kind of alert.
 const AlertNone AlertKind = "none"
 
-// NotifyWay is how somebody is told.
-type NotifyWay string
+// NotifyChannel is how a message is sent.
+type NotifyChannel string
 
-// The ways.
+// The channels.
 const (
-	NotifyMail    NotifyWay = "mail"
-	NotifyWebhook NotifyWay = "webhook"
+	NotifyMail    NotifyChannel = "mail"
+	NotifyWebhook NotifyChannel = "webhook"
 )
 
 // Target is where messages go.
 type Target struct {
-	Way     NotifyWay
+	Channel NotifyChannel
 	Address string
 }
 
-// Or is the policy with what it leaves out taken from another one. Who names an
-// address means only that one.
-func (p *NotifyPolicy) Or(other *NotifyPolicy) *NotifyPolicy {
+// WithDefaults returns the policy, completed from another one; both may be nil. If the
+// policy has an address, no address of the other one is used.
+func (p *NotifyPolicy) WithDefaults(defaults *NotifyPolicy) *NotifyPolicy {
 	switch {
 	case p == nil:
-		return other
-	case other == nil:
+		return defaults
+	case defaults == nil:
 		return p
 	}
 	merged := *p
 	if len(merged.On) == 0 {
-		merged.On = other.On
+		merged.On = defaults.On
 	}
 	if merged.Mail == "" && merged.Webhook == "" {
-		merged.Mail, merged.Webhook = other.Mail, other.Webhook
+		merged.Mail, merged.Webhook = defaults.Mail, defaults.Webhook
 	}
 	return &merged
 }
 
-// Targets are who is told of an alert of a kind. A test goes to everybody.
+// Targets returns where messages about an alert of a kind go; nil if nowhere. An alert of
+// the kind test goes to all addresses.
 func (p *NotifyPolicy) Targets(k AlertKind) []Target {
 	if p == nil || !p.wants(k) {
 		return nil
@@ -80,11 +81,11 @@ func (p *NotifyPolicy) wants(k AlertKind) bool {
 	return k == AlertTest || slices.Contains(on, k)
 }
 
-// mailAddress is an address, or a user of this host. It cannot be taken for an
-// option, a file or a program by what sends mail.
+// mailAddress matches a mail address, or a user of this host. A program that sends mail
+// cannot mistake it for an option, a file or a command.
 var mailAddress = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._%=+-]*(@[A-Za-z0-9][A-Za-z0-9.-]*)?$`)
 
-// MailAddresses are the addresses of a list with commas.
+// MailAddresses returns the addresses of a list that is separated by commas.
 func MailAddresses(list string) []string {
 	var all []string
 	for a := range strings.SplitSeq(list, ",") {
@@ -93,14 +94,14 @@ func MailAddresses(list string) []string {
 	return all
 }
 
-// Validate returns everything that is wrong with it.
+// Validate returns all problems of the policy.
 func (p *NotifyPolicy) Validate() []Problem {
 	var found problems
 	found.notify("", p)
 	return found
 }
 
-// notify checks such a policy.
+// notify checks a policy for messages.
 func (p *problems) notify(at string, n *NotifyPolicy) {
 	if n == nil {
 		return
@@ -109,31 +110,31 @@ func (p *problems) notify(at string, n *NotifyPolicy) {
 		where := fmt.Sprintf("%s.on[%d]", at, i)
 		switch {
 		case k == AlertNone && len(n.On) > 1:
-			p.add(where, "write on: [none], or leave it out", "none goes with no other kind")
+			p.add(where, "write on: [none], or remove none", "none cannot be combined with other kinds")
 		case k != AlertNone && !slices.Contains(AlertKinds(), k):
-			p.add(where, "use "+alertKindList()+" or none", "there is no kind of alert %q", string(k))
+			p.add(where, "use "+alertKindList()+" or none", "unknown kind of alert %q", string(k))
 		case slices.Contains(n.On[:i], k):
-			p.add(where, "remove one of them", "%s is already there", k)
+			p.add(where, "remove one of them", "duplicate %s", k)
 		}
 	}
 	if n.Mail != "" {
 		for _, a := range MailAddresses(n.Mail) {
 			if !mailAddress.MatchString(a) {
-				p.add(at+".mail", "write user@example.org, several separated by commas", "%q is not an address for mail", a)
+				p.add(at+".mail", "write user@example.org, several separated by commas", "invalid mail address %q", a)
 			}
 		}
 	}
 	if n.Webhook != "" {
 		u, err := url.Parse(n.Webhook)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-			p.add(at+".webhook", "write https://host/path", "that is not a URL to which something can be posted")
+			p.add(at+".webhook", "write https://host/path", "invalid URL of a webhook")
 		}
 	}
 	if n.On != nil && len(n.On) == 0 {
-		p.add(at+".on", "write on: [none] for no alert at all, or leave it out for the usual ones", "an empty list names no kind")
+		p.add(at+".on", "write on: [none] for no alerts, or remove it for the default ones", "an empty list")
 	}
 	if n.On == nil && n.Mail == "" && n.Webhook == "" {
-		p.add(at, "give mail, webhook or on", "it says nothing")
+		p.add(at, "write mail, webhook or on", "it is empty")
 	}
 }
 
@@ -145,10 +146,10 @@ func alertKindList() string {
 	return strings.Join(names, ", ")
 }
 
-// Shown is the address without what is secret in it: of a URL the path, the
-// query and the user are left out.
-func (t Target) Shown() string {
-	if t.Way != NotifyWebhook {
+// Redacted returns the address without secret parts: a URL without its user, path and
+// query.
+func (t Target) Redacted() string {
+	if t.Channel != NotifyWebhook {
 		return t.Address
 	}
 	u, err := url.Parse(t.Address)

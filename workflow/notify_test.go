@@ -15,16 +15,16 @@ func TestNotifyPolicyIsChecked(t *testing.T) {
 		{NotifyPolicy{Mail: "ann@example.org, root"}, ""},
 		{NotifyPolicy{On: []AlertKind{AlertNone}}, ""},
 		{NotifyPolicy{On: []AlertKind{AlertRunFailed, AlertTimeout}, Webhook: "https://user:secret@example.org/a?b"}, ""},
-		{NotifyPolicy{}, "it says nothing"},
-		{NotifyPolicy{On: []AlertKind{AlertNone, AlertTimeout}}, "none goes with no other kind"},
-		{NotifyPolicy{On: []AlertKind{AlertTimeout, AlertTimeout}}, "timeout is already there"},
-		{NotifyPolicy{On: []AlertKind{AlertTest}}, `there is no kind of alert "test"`},
-		{NotifyPolicy{Mail: "-s"}, `"-s" is not an address`},
-		{NotifyPolicy{Mail: "ann@example.org,"}, `"" is not an address`},
-		{NotifyPolicy{Mail: "|rm"}, `"|rm" is not an address`},
-		{NotifyPolicy{Mail: "/etc/passwd"}, `is not an address`},
-		{NotifyPolicy{Webhook: "file:///etc/passwd"}, "not a URL"},
-		{NotifyPolicy{Webhook: "https://"}, "not a URL"},
+		{NotifyPolicy{}, "it is empty"},
+		{NotifyPolicy{On: []AlertKind{AlertNone, AlertTimeout}}, "none cannot be combined with other kinds"},
+		{NotifyPolicy{On: []AlertKind{AlertTimeout, AlertTimeout}}, "duplicate timeout"},
+		{NotifyPolicy{On: []AlertKind{AlertTest}}, `unknown kind of alert "test"`},
+		{NotifyPolicy{Mail: "-s"}, `invalid mail address "-s"`},
+		{NotifyPolicy{Mail: "ann@example.org,"}, `invalid mail address ""`},
+		{NotifyPolicy{Mail: "|rm"}, `invalid mail address "|rm"`},
+		{NotifyPolicy{Mail: "/etc/passwd"}, `invalid mail address "/etc/passwd"`},
+		{NotifyPolicy{Webhook: "file:///etc/passwd"}, "invalid URL"},
+		{NotifyPolicy{Webhook: "https://"}, "invalid URL"},
 	} {
 		err := ProblemsError("notify", tc.policy.Validate())
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
@@ -51,7 +51,7 @@ func TestTargetsOfAnAlert(t *testing.T) {
 		{"the workflow wants nothing", &NotifyPolicy{On: []AlertKind{AlertNone}}, daemon, AlertTimeout, nil},
 		{"a test goes to everybody", &NotifyPolicy{On: []AlertKind{AlertNone}, Mail: "ann", Webhook: "https://x/y"}, nil, AlertTest, []Target{mail, hook}},
 	} {
-		if diff := cmp.Diff(tc.want, tc.workflow.Or(tc.daemon).Targets(tc.kind)); diff != "" {
+		if diff := cmp.Diff(tc.want, tc.workflow.WithDefaults(tc.daemon).Targets(tc.kind)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
 		}
 	}
@@ -64,14 +64,14 @@ func TestShownTargetsHaveNoSecrets(t *testing.T) {
 		"https://example.org?key=1":                         "https://example.org/…",
 		"https://%zz":                                       "a webhook",
 	} {
-		if got := (Target{NotifyWebhook, address}).Shown(); got != want {
+		if got := (Target{NotifyWebhook, address}).Redacted(); got != want {
 			t.Errorf("%s is shown as %s, want %s", address, got, want)
 		}
 	}
 }
 
 func TestAlertsAreBounded(t *testing.T) {
-	a := Alert{Subject: "a\nb" + strings.Repeat("é", 300), Text: strings.Repeat("ü", 5000)}.Bounded()
+	a := Alert{Subject: "a\nb" + strings.Repeat("é", 300), Text: strings.Repeat("ü", 5000)}.Truncated()
 	if len(a.Subject) > maxAlertSubject || len(a.Text) > maxAlertText || !strings.HasPrefix(a.Subject, "a b") || !strings.HasSuffix(a.Text, "ü…") {
 		t.Errorf("%d and %d bytes: %q", len(a.Subject), len(a.Text), a.Subject)
 	}

@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 )
 
-// PolicyRef is a retry policy that a workflow or job has: a stored one by its
-// name, or one that is written down there. In JSON it is a string or an object.
+// PolicyRef refers to a retry policy of a workflow or job: the name of a stored policy, or
+// the policy itself. In JSON it is a string or an object.
 type PolicyRef struct {
 	Name   string       // of a stored policy; empty if Policy is given
 	Policy *RetryPolicy // nil if Name is given
 }
 
-// PolicyName is the name of the policy, wherever it is written down.
+// PolicyName returns the name of the policy.
 func (r PolicyRef) PolicyName() string {
 	if r.Policy != nil {
 		return r.Policy.Name
@@ -28,7 +28,8 @@ func (r PolicyRef) MarshalJSON() ([]byte, error) {
 	return json.Marshal(r.Name)
 }
 
-// UnmarshalJSON reads a name or a policy; a policy has no keys but the known ones.
+// UnmarshalJSON reads a name or a policy. It returns an error for a policy with unknown
+// keys.
 func (r *PolicyRef) UnmarshalJSON(text []byte) error {
 	*r = PolicyRef{}
 	if text = bytes.TrimSpace(text); len(text) > 0 && text[0] == '"' {

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// Problem is something wrong with a value that a user wrote.
+// Problem is an error in a value that a user wrote.
 type Problem struct {
-	Path    string // of the key, for example "rules[1].when.stderr"; empty: the whole
+	Path    string // of the key, for example "rules[1].when.stderr"; empty: the whole value
 	Message string
-	Hint    string // what would be right
+	Hint    string // what to do about it
 }
 
-// problems collects what is wrong, so that a user hears of all at once.
+// problems collects all errors, so that a user sees them at once.
 type problems []Problem
 
 func (p *problems) add(path, hint, format string, args ...any) {
 	*p = append(*p, Problem{Path: strings.TrimPrefix(path, "."), Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// err adds what a parser says.
+// err adds the error of a parser; nil adds nothing.
 func (p *problems) err(path string, err error) {
 	if err == nil {
 		return
@@ -33,8 +33,8 @@ func (p *problems) err(path string, err error) {
 	p.add(path, "", "%v", err)
 }
 
-// without rejects what is given where it means nothing.
-func (p *problems) without(path string, given bool, hint, message string) {
+// notAllowed adds a problem if a key is given where it has no meaning.
+func (p *problems) notAllowed(path string, given bool, hint, message string) {
 	if given {
 		p.add(path, hint, "%s", message)
 	}
@@ -53,11 +53,12 @@ func (p *problems) oneOf(path, value string, allowed ...string) {
 	}
 	shown := slices.DeleteFunc(slices.Clone(allowed), func(s string) bool { return s == "" })
 	key, _, _ := strings.Cut(path[strings.LastIndexByte(path, '.')+1:], "[")
-	p.add(path, "use one of "+strings.Join(shown, ", "), "%q is not a value for %s", value, key)
+	p.add(path, "use one of "+strings.Join(shown, ", "), "invalid value %q of %s", value, key)
 }
 
-// ProblemsError is the error for a value with problems, nil if there are none.
-// The value is named in front of each, for example "retry policy infra".
+// ProblemsError returns an error of CodeInvalid with all problems of a value; nil if there
+// are none. The argument what names the value in front of each problem, for example "retry
+// policy infra".
 func ProblemsError(what string, all []Problem) error {
 	if len(all) == 0 {
 		return nil

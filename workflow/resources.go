@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// DefaultRequirements is the name of the requirement that every workflow gets
-// and that is never enforced, neither its memory nor its runtime.
+// DefaultRequirements is the name of the requirements that every workflow gets. Neither
+// their memory nor their runtime is enforced.
 const DefaultRequirements = "default"
 
-// ResourceRequirements is what a job needs, per node.
+// ResourceRequirements is what a job requires, per node.
 type ResourceRequirements struct {
 	ID         int64
 	WorkflowID int64
@@ -22,12 +22,12 @@ type ResourceRequirements struct {
 	Runtime    string // ISO 8601, as written, for example "PT30M"
 }
 
-// Enforced reports whether a runner may kill a job for exceeding r.
+// Enforced reports whether a runner may kill a job that exceeds r.
 func (r *ResourceRequirements) Enforced() bool { return r.Name != DefaultRequirements }
 
-// ParseMemory turns a size such as "512m" into bytes: an integer with an
-// optional letter k, m, g or t (binary, any case); no letter means bytes.
-// It reads what torc reads, and nothing else.
+// ParseMemory returns the bytes of a size such as "512m": an integer with an optional
+// letter k, m, g or t (binary, any case); no letter means bytes. It accepts exactly what
+// torc accepts, and returns an error of CodeInvalid for everything else.
 func ParseMemory(text string) (int64, error) {
 	s := strings.TrimSpace(text)
 	bad := func(why string) (int64, error) {
@@ -66,8 +66,8 @@ func ParseMemory(text string) (int64, error) {
 	return n << shift, nil
 }
 
-// FormatMemory writes bytes in the largest unit that loses nothing, in the
-// form that ParseMemory reads.
+// FormatMemory returns bytes in the form that ParseMemory reads, in the largest unit that
+// is exact.
 func FormatMemory(bytes int64) string {
 	for _, u := range []struct {
 		shift  uint
@@ -80,24 +80,25 @@ func FormatMemory(bytes int64) string {
 	return strconv.FormatInt(bytes, 10)
 }
 
-// Seconds in ISO 8601 years and months as torc counts them.
+// Years and months of ISO 8601 in seconds, as in torc.
 const (
 	secondsPerYear  = 31_557_600
 	secondsPerMonth = 2_629_800
 	// maxRuntime keeps sums of durations within a time.Duration, and whole
-	// seconds within what a float64 tells apart.
+	// seconds exact in a float64.
 	maxRuntime = 100 * secondsPerYear
 )
 
-// ParseRuntime turns an ISO 8601 duration such as "PT30M" or "P1DT2H" into
-// whole seconds; fractions of a second are dropped. A year is 365.25 days and
-// a month a twelfth of that, as in torc.
+// ParseRuntime returns the whole seconds of an ISO 8601 duration such as "PT30M" or
+// "P1DT2H"; fractions of a second are dropped. A year is 365.25 days and a month a twelfth
+// of that, as in torc. It returns an error of CodeInvalid for other texts and for more than
+// 100 years.
 func ParseRuntime(text string) (int64, error) {
 	seconds, err := parseISO(text)
 	return int64(seconds), err
 }
 
-// parseISO is ParseRuntime with fractions. Whole seconds are exact.
+// parseISO does the same as ParseRuntime, with fractions. Whole seconds are exact.
 func parseISO(text string) (float64, error) {
 	s := strings.ToUpper(strings.TrimSpace(text))
 	bad := func(why string) (float64, error) {
@@ -145,7 +146,7 @@ func parseISO(text string) (float64, error) {
 	return total, nil
 }
 
-// FormatRuntime writes seconds as an ISO 8601 duration that ParseRuntime reads.
+// FormatRuntime returns seconds as an ISO 8601 duration that ParseRuntime reads.
 func FormatRuntime(seconds int64) string {
 	if seconds <= 0 {
 		return "PT0S"
@@ -171,17 +172,18 @@ func FormatRuntime(seconds int64) string {
 	return b.String()
 }
 
-// Resource names what a job uses of its requirements.
+// Resource names a resource whose use is compared with the requirements.
 type Resource string
 
-// The resources that are compared.
+// The resources.
 const (
 	ResourceMemory  Resource = "Memory"
 	ResourceCPU     Resource = "CPU"
 	ResourceRuntime Resource = "Runtime"
 )
 
-// RoundUp goes to whole mebibytes (gibibytes from 10 on), CPUs and minutes.
+// RoundUp returns the amount rounded up to whole mebibytes (gibibytes above 10 GiB), CPUs
+// or minutes; at least one of them.
 func (r Resource) RoundUp(v float64) float64 {
 	unit := 60.0
 	switch r {

@@ -16,7 +16,7 @@ type Result struct {
 	AvgMemoryBytes  *int64
 	PeakCPUPercent  *float64
 	AvgCPUPercent   *float64
-	JobName         string // of reads only
-	Cause           string // why the attempt ended; of reads only, empty for one of which only the result is known
-	CauseText       string // the same in a line; of lists that have attempts without a result
+	JobName         string // only when read
+	Cause           string // why the attempt ended; only when read, empty if only the result is known
+	CauseText       string // why the attempt ended, in one line; only in lists that include attempts without a result
 }

@@ -6,51 +6,52 @@ import (
 	"slices"
 )
 
-// RuleMatch is what a failure must be like for a rule. All that is given must
-// hold; a list is "any of". Patterns are RE2 regular expressions.
+// RuleMatch says which failures a rule applies to. All keys that are given must match; of
+// a list, one entry must. Patterns are RE2 regular expressions.
 type RuleMatch struct {
 	Cause    []CauseKind    `json:"cause,omitempty"`     // exit, oom, walltime and so on
 	ExitCode *ExitCodeMatch `json:"exit_code,omitempty"` // the return code of the attempt
 	Signal   []int64        `json:"signal,omitempty"`    // numbers
-	// Stderr is looked for in the last 64 KiB of the standard error output.
+	// Stderr is a pattern for the last 64 KiB of the standard error output.
 	Stderr string `json:"stderr,omitempty"`
-	// TerminationMessage is looked for in what the job wrote to $TORC_TERMINATION_FILE.
+	// TerminationMessage is a pattern for what the job wrote to $TORC_TERMINATION_FILE.
 	TerminationMessage string   `json:"termination_message,omitempty"`
 	Category           []string `json:"category,omitempty"`    // of the failure
 	Subcategory        []string `json:"subcategory,omitempty"` // of the failure
-	Node               []string `json:"node,omitempty"`        // names, with * and ? for any characters
-	// Attempt bounds the number of the attempt that failed, from 1.
+	Node               []string `json:"node,omitempty"`        // names, with the wildcards * and ?
+	// Attempt limits the number of the attempt that failed, from 1.
 	Attempt *AttemptMatch `json:"attempt,omitempty"`
 	Elapsed *ElapsedMatch `json:"elapsed,omitempty"` // how long it ran
-	// Component is main by default.
-	// Recovery is about recovery scripts that failed.
+	// Component is main (the command of the job, the default) or recovery (failed recovery
+	// scripts).
 	Component Component `json:"component,omitempty" jsonschema:"enum=main,enum=recovery"`
-	// ByDrain says of walltime whether our own drain cut the attempt.
+	// ByDrain says, for the cause walltime, whether our own drain ended the attempt.
 	ByDrain *bool `json:"by_drain,omitempty"`
-	// OfCommand says of launch whether the command is at fault, not the node.
+	// OfCommand says, for the cause launch, whether the command caused the failure, not the
+	// node.
 	OfCommand *bool `json:"of_command,omitempty"`
 }
 
-// ExitCodeMatch is about the return code of the attempt: its exit code, 128 + n
-// if signal n ended it, or what its cause sets. 0 never matches.
+// ExitCodeMatch matches the return code of the attempt: its exit code, 128 + n if signal n
+// ended it, or the code that its cause sets. 0 never matches.
 type ExitCodeMatch struct {
 	In    []int64 `json:"in,omitempty"`     // one of these
 	NotIn []int64 `json:"not_in,omitempty"` // none of these, and not 0
 }
 
-// AttemptMatch bounds the number of an attempt.
+// AttemptMatch limits the number of an attempt.
 type AttemptMatch struct {
 	GTE *int64 `json:"gte,omitempty" jsonschema:"minimum=1"` // at least
 	LTE *int64 `json:"lte,omitempty" jsonschema:"minimum=1"` // at most
 }
 
-// ElapsedMatch bounds how long an attempt ran.
+// ElapsedMatch limits how long an attempt ran.
 type ElapsedMatch struct {
 	GTE string `json:"gte,omitempty"` // at least
 	LT  string `json:"lt,omitempty"`  // less than
 }
 
-// component is the part of a job that m is about.
+// component returns the part of a job that m applies to.
 func (m *RuleMatch) component() Component {
 	if m.Component == "" {
 		return ComponentMain
@@ -58,7 +59,7 @@ func (m *RuleMatch) component() Component {
 	return m.Component
 }
 
-// matches reports whether a failure of the given attempt is what m is about.
+// matches reports whether m matches the failure of an attempt.
 func (m *RuleMatch) matches(f *Failure, attempt int64) bool {
 	failed := f.Component
 	if failed == "" {
@@ -83,8 +84,8 @@ func (m *ExitCodeMatch) matches(f *Failure) bool {
 	return m.Contains(f.Cause.ReturnCode)
 }
 
-// Contains reports whether an exit code matches: any does if m is nil, and 0 does not
-// otherwise.
+// Contains reports whether an exit code matches. If m is nil, every code does; otherwise 0
+// never does.
 func (m *ExitCodeMatch) Contains(code int64) bool {
 	switch {
 	case m == nil:
@@ -102,11 +103,12 @@ func (m *AttemptMatch) matches(attempt int64) bool {
 }
 
 func (m *ElapsedMatch) matches(f *Failure) bool {
-	return m == nil || (m.GTE == "" || f.Elapsed >= parsed(m.GTE, 0)) && (m.LT == "" || f.Elapsed < parsed(m.LT, 0))
+	return m == nil || (m.GTE == "" || f.Elapsed >= durationOr(m.GTE, 0)) && (m.LT == "" || f.Elapsed < durationOr(m.LT, 0))
 }
 
-// MatchesStderr takes the word of the runner, which has seen more of the text,
-// and looks at what came with the report otherwise.
+// MatchesStderr reports whether a pattern matches the standard error output: the runner,
+// which has more of the output, found it, or it matches the part in the report. An empty
+// pattern always matches.
 func MatchesStderr(pattern string, e *Evidence) bool {
 	return pattern == "" || slices.Contains(e.StderrMatches, pattern) || matchesText(pattern, e.StderrTail)
 }
@@ -115,7 +117,7 @@ func matchesText(pattern, text string) bool {
 	if pattern == "" {
 		return true
 	}
-	re, err := regexp.Compile(pattern) // validated where it came in
+	re, err := regexp.Compile(pattern) // validated when it was stored
 	return err == nil && re.MatchString(text)
 }
 
@@ -124,7 +126,7 @@ func matchesName(glob, name string) bool {
 	return ok && err == nil && name != ""
 }
 
-// isEmpty says that m is about every failure of a command.
+// isEmpty reports whether m matches every failure of a command.
 func (m *RuleMatch) isEmpty() bool {
 	return m.Cause == nil && m.ExitCode == nil && m.Signal == nil && m.Stderr == "" && m.TerminationMessage == "" &&
 		m.Category == nil && m.Subcategory == nil && m.Node == nil && m.Attempt == nil && m.Elapsed == nil &&

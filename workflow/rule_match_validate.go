@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// failureCauses are the causes that rules and breakers can be about. A sub-workflow
-// job is not among them: nobody asks what to do about it, as its jobs are retried.
+// failureCauses returns the causes that rules and breakers can name. The failure of a
+// sub-workflow is not among them, because its jobs are retried instead.
 func failureCauses() []string {
 	var kinds []string
 	for _, k := range CauseKinds() {
@@ -29,12 +29,12 @@ func (m *RuleMatch) validate(p *problems, at string) {
 	p.pattern(at+".termination_message", m.TerminationMessage)
 	for i, glob := range m.Node {
 		if _, err := path.Match(glob, ""); err != nil || glob == "" {
-			p.add(fmt.Sprintf("%s.node[%d]", at, i), "write a name such as node7 or gpu*", "%q is no name of a node", glob)
+			p.add(fmt.Sprintf("%s.node[%d]", at, i), "write a name such as node7 or gpu*", "invalid node name %q", glob)
 		}
 	}
 	for i, n := range m.Signal {
 		if n < 1 || n > 64 {
-			p.add(fmt.Sprintf("%s.signal[%d]", at, i), "write its number, for example 9", "there is no signal %d", n)
+			p.add(fmt.Sprintf("%s.signal[%d]", at, i), "write its number, for example 9", "unknown signal %d", n)
 		}
 	}
 	notEmpty(p, at+".cause", m.Cause)
@@ -48,14 +48,14 @@ func (m *RuleMatch) validate(p *problems, at string) {
 	m.conflicts(p, at)
 }
 
-// notEmpty refuses a list that is there and names nothing.
+// notEmpty adds a problem if a list is given but empty.
 func notEmpty[T any](p *problems, at string, list []T) {
 	if list != nil && len(list) == 0 {
 		p.add(at, "remove the key to match any", "an empty list matches nothing")
 	}
 }
 
-// conflicts finds matchers that can never hold together.
+// conflicts finds keys that can never match together.
 func (m *RuleMatch) conflicts(p *problems, at string) {
 	if m.component() == ComponentRecovery && (m.Category != nil || m.Subcategory != nil) {
 		p.add(at+".component", "use stderr, or remove component", "failures of recovery scripts have no categories")
@@ -67,23 +67,23 @@ func (m *RuleMatch) conflicts(p *problems, at string) {
 		return slices.ContainsFunc(kinds, func(k CauseKind) bool { return slices.Contains(m.Cause, k) })
 	}
 	if m.ByDrain != nil && !has(CauseWalltime) {
-		p.add(at+".by_drain", "add walltime to cause or remove by_drain", "only walltime can be by our drain")
+		p.add(at+".by_drain", "add walltime to cause or remove by_drain", "by_drain applies only to the cause walltime")
 	}
 	if m.OfCommand != nil && !has(CauseLaunch) {
-		p.add(at+".of_command", "add launch to cause or remove of_command", "only a launch failure can be of the command")
+		p.add(at+".of_command", "add launch to cause or remove of_command", "of_command applies only to the cause launch")
 	}
 	if m.Signal != nil && !has(CauseSignal, CauseOOM, CauseWalltime, CauseTimeout, CausePreempted, CauseNodeFail, CauseDiskFull) {
-		p.add(at+".signal", "remove one of the two", "attempts of these causes do not end by a signal")
+		p.add(at+".signal", "remove signal or cause", "attempts with these causes are not ended by a signal")
 	}
 	others := func(kinds ...CauseKind) bool {
 		return slices.ContainsFunc(m.Cause, func(k CauseKind) bool { return !slices.Contains(kinds, k) })
 	}
 	if !others(CauseLaunch, CauseLost) {
-		p.without(at+".stderr", m.Stderr != "", "remove one of the two", "attempts of these causes have said nothing")
-		p.without(at+".termination_message", m.TerminationMessage != "", "remove one of the two", "attempts of these causes have said nothing")
+		p.notAllowed(at+".stderr", m.Stderr != "", "remove stderr or cause", "attempts with these causes have no output")
+		p.notAllowed(at+".termination_message", m.TerminationMessage != "", "remove termination_message or cause", "attempts with these causes have no message")
 	}
 	if m.component() == ComponentRecovery && !has(CauseExit, CauseSignal, CauseOOM, CauseTimeout, CauseWalltime, CauseLaunch, CauseDiskFull, CauseLost) {
-		p.add(at+".cause", "write exit, signal, timeout, launch or lost, or remove component", "recovery scripts do not fail so")
+		p.add(at+".cause", "write exit, signal, timeout, launch or lost, or remove component", "recovery scripts do not fail with these causes")
 	}
 }
 
@@ -93,7 +93,7 @@ func (m *ExitCodeMatch) validate(p *problems, at string) {
 	case m.In == nil && m.NotIn == nil:
 		p.add(at, "write in: [74] or not_in: [1]", "no codes are given")
 	case m.In != nil && m.NotIn != nil:
-		p.add(at, "remove one of them", "in and not_in exclude each other")
+		p.add(at, "remove one of them", "in and not_in cannot be combined")
 	case m.In != nil && len(m.In) == 0:
 		p.add(at+".in", "name at least one code", "an empty list matches nothing")
 	case m.NotIn != nil && len(m.NotIn) == 0:
@@ -106,11 +106,11 @@ func (m *ExitCodeMatch) validate(p *problems, at string) {
 	p.codes(at+".not_in", m.NotIn)
 }
 
-// codes checks return codes of failures.
+// codes checks a list of return codes.
 func (p *problems) codes(at string, list []int64) {
 	for i, code := range list {
 		if code != ReturnCodeLost && code != ReturnCodeUnknown && (code < 1 || code > 255) {
-			p.add(fmt.Sprintf("%s[%d]", at, i), "return codes of failures are 1 to 255, -128 if nobody saw the end, and -1 if nobody knows more", "%d never matches", code)
+			p.add(fmt.Sprintf("%s[%d]", at, i), "write 1 to 255, -128 for a lost attempt, or -1 for an unknown exit code", "%d never matches", code)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func (m *AttemptMatch) validate(p *problems, at string) {
 		return
 	}
 	if m.GTE == nil && m.LTE == nil {
-		p.add(at, "write gte: 2", "no bound is given")
+		p.add(at, "write gte: 2", "no limit is given")
 	}
 	if m.GTE != nil && m.LTE != nil && *m.GTE > *m.LTE {
 		p.add(at, "swap them", "no attempt is at least %d and at most %d", *m.GTE, *m.LTE)
@@ -131,7 +131,7 @@ func (m *AttemptMatch) validate(p *problems, at string) {
 
 func (p *problems) attempt(at string, n *int64) {
 	if n != nil && *n < 1 {
-		p.add(at, "attempts count from 1", "there is no attempt %d", *n)
+		p.add(at, "attempts are numbered from 1", "there is no attempt %d", *n)
 	}
 }
 
@@ -140,20 +140,19 @@ func (m *ElapsedMatch) validate(p *problems, at string) {
 		return
 	}
 	if m.GTE == "" && m.LT == "" {
-		p.add(at, "write lt: 1m", "no bound is given")
+		p.add(at, "write lt: 1m", "no limit is given")
 	}
 	p.duration(at+".gte", m.GTE)
 	p.duration(at+".lt", m.LT)
-	switch low, high := parsed(m.GTE, 0), parsed(m.LT, math.MaxInt64); {
+	switch low, high := durationOr(m.GTE, 0), durationOr(m.LT, math.MaxInt64); {
 	case m.GTE != "" && low >= high:
-		p.add(at, "write the smaller one as gte", "nothing takes at least %s and less than %s", m.GTE, m.LT)
+		p.add(at, "write the smaller one as gte", "no attempt takes at least %s and less than %s", m.GTE, m.LT)
 	case high == 0:
-		p.add(at+".lt", "write lt: 1m", "nothing takes less than %s", m.LT)
+		p.add(at+".lt", "write lt: 1m", "no attempt takes less than %s", m.LT)
 	}
 }
 
-// maxPattern is how many bytes a pattern may have: it is compiled for each
-// failure.
+// maxPattern is the maximum length of a pattern in bytes. It is compiled for each failure.
 const maxPattern = 4 << 10
 
 func (p *problems) pattern(at, pattern string) {
@@ -161,8 +160,8 @@ func (p *problems) pattern(at, pattern string) {
 		return
 	}
 	if len(pattern) > maxPattern {
-		p.add(at, "look for less of it", "a pattern of %d bytes is too long, at most %d are taken", len(pattern), maxPattern)
+		p.add(at, "shorten it", "the pattern has %d bytes, the limit is %d", len(pattern), maxPattern)
 	} else if _, err := regexp.Compile(pattern); err != nil {
-		p.add(at, "patterns are RE2: no lookarounds, no backreferences, at most 1000 repeats", "%v", err)
+		p.add(at, "patterns are RE2: no lookarounds, no backreferences, at most 1000 repetitions", "%v", err)
 	}
 }

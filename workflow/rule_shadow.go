@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// shadows returns the earlier rules that take every failure that rule i is
-// about, nil if some failure may reach it. It may overlook some: what patterns
-// have in common is not known.
+// shadows returns the earlier rules that together match every failure that rule i matches;
+// nil if rule i can apply. It does not compare patterns, so it may miss rules that never
+// apply.
 func (p *RetryPolicy) shadows(i int) []int {
 	var by []int
 	kinds := p.Rules[i].When.Cause
@@ -34,7 +34,7 @@ func (p *RetryPolicy) shadows(i int) []int {
 	return by
 }
 
-// shadow says that no failure reaches rule i, if so.
+// shadow adds a problem if rule i can never apply.
 func (p *RetryPolicy) shadow(found *problems, i int) {
 	by := p.shadows(i)
 	if by == nil {
@@ -42,17 +42,17 @@ func (p *RetryPolicy) shadow(found *problems, i int) {
 	}
 	at := fmt.Sprintf("rules[%d]", i)
 	if n := by[0]; p.Rules[n].When.isEmpty() {
-		found.add(at, "put the rule that matches everything last", "no failure reaches this rule: rules[%d] matches all", n)
+		found.add(at, "put the rule that matches everything last", "this rule never applies: rules[%d] matches all failures", n)
 		return
 	}
 	earlier := make([]string, len(by))
 	for k, n := range by {
 		earlier[k] = fmt.Sprintf("rules[%d]", n)
 	}
-	found.add(at, "remove it, or put it in front", "no failure reaches this rule: what it is about is taken by %s", strings.Join(earlier, ", "))
+	found.add(at, "remove it, or move it up", "this rule never applies: its failures are matched by %s", strings.Join(earlier, ", "))
 }
 
-// covers reports whether m is about all that o is about.
+// covers reports whether m matches every failure that o matches.
 func (m *RuleMatch) covers(o *RuleMatch) bool {
 	return m.component() == o.component() &&
 		coversList(m.Cause, o.Cause) &&
@@ -118,5 +118,5 @@ func (m *ElapsedMatch) bounds() (low, high time.Duration) {
 	if m == nil {
 		return 0, math.MaxInt64
 	}
-	return parsed(m.GTE, 0), parsed(m.LT, math.MaxInt64)
+	return durationOr(m.GTE, 0), durationOr(m.LT, math.MaxInt64)
 }

@@ -2,13 +2,13 @@ package workflow
 
 import "fmt"
 
-// RunIf says after what ends of its dependencies a job runs. The numbers are
-// what the database stores.
+// RunIf says for which outcomes of its dependencies a job runs. The database stores the
+// numbers.
 type RunIf int8
 
-// The conditions. A job that is not run after a failure is canceled; one that is
-// run only after a failure is disabled if there was none: it was not needed. A
-// job without dependencies runs.
+// The conditions. A job with RunIfSuccess is canceled if a dependency was not successful. A
+// job with RunIfFailure is disabled, because it is not needed, if all were. A job without
+// dependencies always runs.
 const (
 	RunIfSuccess RunIf = 0 // all were successful, or not needed
 	RunIfAlways  RunIf = 1 // all are complete
@@ -17,7 +17,8 @@ const (
 
 var runIfNames = [...]string{RunIfSuccess: "success", RunIfAlways: "always", RunIfFailure: "failure"}
 
-// ParseRunIf reads a condition as users write it; the empty text is success.
+// ParseRunIf returns the condition with a name; "" means success. It returns an error of
+// CodeInvalid for an unknown name.
 func ParseRunIf(name string) (RunIf, error) {
 	if name == "" {
 		return RunIfSuccess, nil
@@ -27,11 +28,10 @@ func ParseRunIf(name string) (RunIf, error) {
 			return RunIf(c), nil
 		}
 	}
-	return 0, Errorf(CodeInvalid, "%q is not a value for run_if", name).WithHint("use success, always or failure")
+	return 0, Errorf(CodeInvalid, "invalid value %q of run_if", name).WithHint("use success, always or failure")
 }
 
-// RunIfOf returns the condition that torc's cancel_on_blocking_job_failure
-// stands for.
+// RunIfOf returns the condition for a value of torc's cancel_on_blocking_job_failure.
 func RunIfOf(cancelOnFailure bool) RunIf {
 	if cancelOnFailure {
 		return RunIfSuccess
@@ -39,7 +39,7 @@ func RunIfOf(cancelOnFailure bool) RunIf {
 	return RunIfAlways
 }
 
-// CancelOnFailure is torc's cancel_on_blocking_job_failure.
+// CancelOnFailure returns the value of torc's cancel_on_blocking_job_failure.
 func (c RunIf) CancelOnFailure() bool { return c == RunIfSuccess }
 
 // String returns the name that users write.
@@ -53,7 +53,7 @@ func (c RunIf) String() string {
 // MarshalText writes the name.
 func (c RunIf) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// UnmarshalText reads the name.
+// UnmarshalText reads the name, with the errors of ParseRunIf.
 func (c *RunIf) UnmarshalText(text []byte) error {
 	parsed, err := ParseRunIf(string(text))
 	if err != nil {

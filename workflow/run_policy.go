@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// RunPolicy is what a workflow says about failures, and about its end; a nil
-// field was not given.
+// RunPolicy configures what happens after failures, and at the end of a run. A nil field
+// was not given.
 type RunPolicy struct {
-	RetryPolicies []PolicyRef `json:"retry_policies,omitempty"` // behind those of the jobs
-	// GlobalMaxRetries and MaxRetriesTotal are as in Policies.
+	RetryPolicies []PolicyRef `json:"retry_policies,omitempty"` // apply after those of the jobs
+	// GlobalMaxRetries and MaxRetriesTotal are as in retry.Policies.
 	GlobalMaxRetries *int64 `json:"global_max_retries,omitempty"`
 	MaxRetriesTotal  *int64 `json:"max_retries_total,omitempty"`
 
-	// CancelSiblingsOn has the live jobs ended when one has failed for good that a
-	// rule is for.
+	// CancelSiblingsOn says after which final failures of a job the other live jobs are
+	// ended.
 	CancelSiblingsOn []SiblingRule `json:"cancel_siblings_on,omitempty"`
-	// FailureCategories name failed attempts; the first that matches counts.
+	// FailureCategories classify failed attempts; the first that matches applies.
 	FailureCategories []FailureCategory `json:"failure_categories,omitempty"`
-	// MaxFailures is how many jobs may fail for good before claims are held.
+	// MaxFailures is the number of finally failed jobs at which claims are held.
 	MaxFailures *int64 `json:"max_failures,omitempty"`
-	// CircuitBreakers stop what fails again and again.
+	// CircuitBreakers stop repeated failures.
 	CircuitBreakers []CircuitBreaker `json:"circuit_breakers,omitempty"`
 	End             *EndPolicy       `json:"end,omitempty"`
 
@@ -30,22 +30,24 @@ type RunPolicy struct {
 	// for a classification.
 	Deadline        *Deadline  `json:"deadline,omitempty"`
 	ClassifyTimeout *HoldLimit `json:"classify_timeout,omitempty"`
-	// OnFailure says what follows on a run that was not successful.
+	// OnFailure configures the compensation of an unsuccessful run.
 	OnFailure *CompensationPolicy `json:"on_failure,omitempty"`
 
-	// Notify says who is told of alerts.
+	// Notify configures messages about alerts.
 	Notify *NotifyPolicy `json:"notify,omitempty"`
 
-	// AutoSchedule false has no more allocations asked for than schedule_nodes
-	// actions ask for once, at their triggers; nil is true.
+	// AutoSchedule false means that allocations are requested only by schedule_nodes
+	// actions, once each, at their triggers; nil means true.
 	AutoSchedule *bool `json:"auto_schedule,omitempty"`
 }
 
-// LooksAfter reports whether ready jobs that have lost their place get other
-// allocations of a submitted workflow.
-func (p *RunPolicy) LooksAfter() bool { return p == nil || p.AutoSchedule == nil || *p.AutoSchedule }
+// AutoSchedules reports whether the daemon requests more allocations for a submitted
+// workflow when ready jobs have lost their place.
+func (p *RunPolicy) AutoSchedules() bool {
+	return p == nil || p.AutoSchedule == nil || *p.AutoSchedule
+}
 
-// EndJob is what the end job of the run is; nil if it has none.
+// EndJob returns the end job of the run; nil if it has none.
 func (p *RunPolicy) EndJob() *EndJob {
 	if p == nil || p.End == nil {
 		return nil
@@ -53,7 +55,7 @@ func (p *RunPolicy) EndJob() *EndJob {
 	return p.End.Job
 }
 
-// Validate returns everything that is wrong with it.
+// Validate returns all problems of the policy; p may be nil.
 func (p *RunPolicy) Validate() []Problem {
 	if p == nil {
 		return nil
@@ -65,7 +67,7 @@ func (p *RunPolicy) Validate() []Problem {
 	found.categories("failure_categories", p.FailureCategories)
 	found.siblings(p.CancelSiblingsOn, p.FailureCategories)
 	if n := p.MaxFailures; n != nil && (*n < 1 || *n > MaxFailureLimit) {
-		found.add("max_failures", fmt.Sprintf("write 1 to %d, or remove it", MaxFailureLimit), "%d is not a number of failed jobs to stop at", *n)
+		found.add("max_failures", fmt.Sprintf("write 1 to %d, or remove it", MaxFailureLimit), "invalid number of failed jobs: %d", *n)
 	}
 	found.breakers("circuit_breakers", p.CircuitBreakers, p.FailureCategories)
 	found.end(p.End)
@@ -76,17 +78,17 @@ func (p *RunPolicy) Validate() []Problem {
 	return found
 }
 
-// MaxFailureLimit is the largest max_failures that is taken for one.
+// MaxFailureLimit is the largest valid max_failures.
 const MaxFailureLimit = 10_000_000
 
-// JobPolicy is what a job says about its own failures; a nil field was not given.
-// Jobs that say the same share it.
+// JobPolicy configures what happens after failures of a job. A nil field was not given.
+// Jobs with the same policy share it.
 type JobPolicy struct {
 	RetryPolicies []PolicyRef `json:"retry_policies,omitempty"`
 	Timeouts      *Timeouts   `json:"timeouts,omitempty"`
 }
 
-// Validate returns everything that is wrong with it.
+// Validate returns all problems of the policy; p may be nil.
 func (p *JobPolicy) Validate() []Problem {
 	if p == nil {
 		return nil
@@ -97,8 +99,8 @@ func (p *JobPolicy) Validate() []Problem {
 	return found
 }
 
-// refs checks a list of policies: their names tell them, and what their rules
-// count, apart.
+// refs checks a list of policies. Their names must differ, because retries are counted
+// under them.
 func (p *problems) refs(at string, refs []PolicyRef) {
 	seen := map[string]bool{}
 	for i, r := range refs {
@@ -109,16 +111,16 @@ func (p *problems) refs(at string, refs []PolicyRef) {
 				p.add(where+"."+found.Path, found.Hint, "%s", found.Message)
 			}
 		} else if !policyName.MatchString(name) {
-			p.add(where, "write the name of a stored policy, or a policy", "%q is no name for a policy", name)
+			p.add(where, "write the name of a stored policy, or a policy", "invalid name %q of a policy", name)
 		}
 		if seen[name] {
-			p.add(where, "remove one of them", "the policy %s is already there", name)
+			p.add(where, "remove one of them", "duplicate policy %s", name)
 		}
 		seen[name] = true
 	}
 }
 
-// Merge replaces what a change says; what it leaves out stays.
+// Merge overwrites the fields that are set in a change; the others stay.
 func (p *RunPolicy) Merge(change *RunPolicy) {
 	into, from := reflect.ValueOf(p).Elem(), reflect.ValueOf(change).Elem()
 	end := p.End
@@ -140,7 +142,8 @@ func (p *RunPolicy) Merge(change *RunPolicy) {
 	p.End = &merged
 }
 
-// Unset removes what keys say, such as max_failures and end.success_if.
+// Unset removes keys such as max_failures and end.success_if. It returns an error of
+// CodeInvalid for an unknown key.
 func (p *RunPolicy) Unset(keys []string) error {
 	into := reflect.ValueOf(p).Elem()
 	for _, key := range keys {
@@ -154,7 +157,7 @@ func (p *RunPolicy) Unset(keys []string) error {
 		case i >= 0 && i < into.NumField():
 			into.Field(i).SetZero()
 		case i < 0:
-			err := Errorf(CodeInvalid, "a policy has no key %q", key)
+			err := Errorf(CodeInvalid, "unknown policy key %q", key)
 			if near := Nearest(key, policyKeys); near != "" {
 				return err.WithHint("did you mean %s?", near)
 			}
@@ -164,10 +167,10 @@ func (p *RunPolicy) Unset(keys []string) error {
 	return nil
 }
 
-// PolicyKeys are the keys of a policy that can be unset.
+// PolicyKeys returns the keys of a policy that can be unset.
 func PolicyKeys() []string { return slices.Clone(policyKeys) }
 
-// policyKeys are those of the fields, in their order, and then those within them.
+// policyKeys holds the keys of the fields, in their order, followed by nested keys.
 var policyKeys = func() (keys []string) {
 	t := reflect.TypeFor[RunPolicy]()
 	for i := range t.NumField() {

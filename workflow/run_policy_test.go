@@ -33,13 +33,13 @@ func TestPoliciesOfAWorkflowAreChecked(t *testing.T) {
 		want []string
 	}{
 		{"stored and written down", RunPolicy{RetryPolicies: []PolicyRef{{Name: "site"}, {Policy: &RetryPolicy{Name: "own", DefaultAction: ActionFail}}}}, nil},
-		{"no name", RunPolicy{RetryPolicies: []PolicyRef{{Name: "a b"}}}, []string{`retry_policies[0]: "a b" is no name for a policy`}},
+		{"no name", RunPolicy{RetryPolicies: []PolicyRef{{Name: "a b"}}}, []string{`retry_policies[0]: invalid name "a b" of a policy`}},
 		{"one name for two", RunPolicy{RetryPolicies: []PolicyRef{{Name: "p"}, {Policy: &RetryPolicy{Name: "p", DefaultAction: ActionFail}}}},
-			[]string{"retry_policies[1]: the policy p is already there"}},
+			[]string{"retry_policies[1]: duplicate policy p"}},
 		{"a wrong rule", RunPolicy{RetryPolicies: []PolicyRef{{Name: "p"}, {Policy: &RetryPolicy{Name: "q", Rules: []RetryRule{rule}}}}},
-			[]string{`retry_policies[1].rules[0].action: "again" is not a value for action`}},
-		{"no failures at all", RunPolicy{MaxFailures: ptr(int64(0))}, []string{"max_failures: 0 is not a number of failed jobs to stop at"}},
-		{"too many failures", RunPolicy{MaxFailures: ptr(int64(MaxFailureLimit + 1))}, []string{"max_failures: 10000001 is not a number of failed jobs to stop at"}},
+			[]string{`retry_policies[1].rules[0].action: invalid value "again" of action`}},
+		{"no failures at all", RunPolicy{MaxFailures: ptr(int64(0))}, []string{"max_failures: invalid number of failed jobs: 0"}},
+		{"too many failures", RunPolicy{MaxFailures: ptr(int64(MaxFailureLimit + 1))}, []string{"max_failures: invalid number of failed jobs: 10000001"}},
 		{"as many as are taken", RunPolicy{MaxFailures: ptr(int64(MaxFailureLimit))}, nil},
 	} {
 		checkProblems(t, tc.name, tc.p.Validate(), tc.want...)

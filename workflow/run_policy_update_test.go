@@ -49,7 +49,7 @@ func TestPolicyUpdates(t *testing.T) {
 		}
 	}
 	err := (&RunPolicy{}).Unset([]string{"max_failure"})
-	if err == nil || !strings.Contains(err.Error(), `no key "max_failure"`) {
+	if err == nil || !strings.Contains(err.Error(), `unknown policy key "max_failure"`) {
 		t.Errorf("%v", err)
 	}
 }

@@ -2,8 +2,8 @@ package workflow
 
 import "encoding/json"
 
-// ExecutionConfig says how jobs are run. A nil or empty field was not given: its
-// reader supplies the default.
+// ExecutionConfig says how jobs are run. A nil or empty field was not given; the code that
+// reads it uses its default.
 type ExecutionConfig struct {
 	Mode                  string                 `json:"mode,omitempty"` // direct, slurm, auto
 	SigkillHeadroomSecs   *int64                 `json:"sigkill_headroom_seconds,omitempty"`
@@ -20,7 +20,7 @@ type ExecutionConfig struct {
 	JobStdioOverrides     map[string]StdioConfig `json:"job_stdio_overrides,omitempty"`
 }
 
-// StdioMode says which streams of a job are kept, and in which files.
+// StdioMode says which output streams of a job are stored, and in which files.
 type StdioMode string
 
 // The stdio modes.
@@ -41,7 +41,7 @@ func (m StdioMode) Valid() bool {
 	return false
 }
 
-// StdioConfig is a stdio mode with what becomes of the files on success.
+// StdioConfig is a stdio mode, and whether the files are deleted after success.
 type StdioConfig struct {
 	Mode            StdioMode `json:"mode,omitempty"`
 	DeleteOnSuccess *bool     `json:"delete_on_success,omitempty"`
@@ -77,15 +77,14 @@ type NodeMonitorConfig struct {
 	Memory      bool   `json:"memory"`
 }
 
-// What a resource monitor does that is not told otherwise.
+// The defaults of a resource monitor.
 const (
 	defaultGranularity    = "summary"
 	defaultSampleInterval = 10
 	defaultFlushInterval  = 300
 )
 
-// UnmarshalJSON reads a configuration; a field that is not there has torc's
-// default.
+// UnmarshalJSON reads the configuration; a missing field gets torc's default.
 func (c *ResourceMonitorConfig) UnmarshalJSON(text []byte) error {
 	type plain ResourceMonitorConfig
 	v := plain{Granularity: defaultGranularity, SampleIntervalSeconds: defaultSampleInterval, FlushIntervalSeconds: defaultFlushInterval}
@@ -96,7 +95,7 @@ func (c *ResourceMonitorConfig) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads the block; a field that is not there has torc's default.
+// UnmarshalJSON reads the block; a missing field gets torc's default.
 func (c *JobMonitorConfig) UnmarshalJSON(text []byte) error {
 	type plain JobMonitorConfig
 	v := plain{Granularity: defaultGranularity}
@@ -107,7 +106,7 @@ func (c *JobMonitorConfig) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads the block; a field that is not there has torc's default.
+// UnmarshalJSON reads the block; a missing field gets torc's default.
 func (c *NodeMonitorConfig) UnmarshalJSON(text []byte) error {
 	type plain NodeMonitorConfig
 	v := plain{Granularity: defaultGranularity, CPU: true, Memory: true}

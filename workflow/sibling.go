@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// SiblingRule says which failures of a job have the jobs that run beside it
-// ended: those with all that is given here.
+// SiblingRule says after which failures of a job the other live jobs are ended. All keys
+// that are given must match.
 type SiblingRule struct {
 	// Cause of the failure, for example oom.
 	Cause CauseKind `json:"cause,omitempty"`
@@ -17,19 +17,19 @@ type SiblingRule struct {
 	Label string `json:"label,omitempty"`
 }
 
-// matches reports whether the rule is for a job that failed.
+// matches reports whether the rule applies to a failed job.
 func (s SiblingRule) matches(cause CauseKind, category string, labels []string) bool {
 	return (s.Cause == "" || s.Cause == cause) && (s.Category == "" || s.Category == category) && (s.Label == "" || slices.Contains(labels, s.Label))
 }
 
-// Culprit is the job for which another one was ended, and the rule that said so.
+// Culprit is the job whose failure ended another one, and the rule that applied.
 type Culprit struct {
 	JobID   int64  `json:"job_id"`
 	JobName string `json:"job_name"`
 	Rule    string `json:"rule"` // of cancel_siblings_on
 }
 
-// String names the job, and the rule: job 3 "train" (cause exit).
+// String returns the job and the rule: job 3 "train" (cause exit).
 func (c Culprit) String() string {
 	if c.JobName == "" { // it was deleted
 		return fmt.Sprintf("job %d (%s)", c.JobID, c.Rule)
@@ -37,21 +37,21 @@ func (c Culprit) String() string {
 	return fmt.Sprintf("job %d %q (%s)", c.JobID, c.JobName, c.Rule)
 }
 
-// Because says for which job one is canceled; nobody has to know.
-func (c *Culprit) Because() string {
+// CanceledReason returns why a job was canceled; c is nil if the culprit is unknown.
+func (c *Culprit) CanceledReason() string {
 	if c == nil {
 		return "canceled because another job failed"
 	}
 	return "canceled because of " + c.String()
 }
 
-// NotStarted says why a job was canceled that was claimed and not started.
-func (c *Culprit) NotStarted() string { return "not started: " + c.Because() }
+// NotStartedReason returns why a claimed job was canceled before it started.
+func (c *Culprit) NotStartedReason() string { return "not started: " + c.CanceledReason() }
 
-// Doom says why a job has failed that was being ended for another one.
-func (c *Culprit) Doom() string { return "it was being ended: " + c.Because() }
+// EndingReason returns why a job that is being ended gets no retry.
+func (c *Culprit) EndingReason() string { return "it was being ended: " + c.CanceledReason() }
 
-// String is the rule as a user writes it.
+// String returns the keys of the rule: "cause oom, label critical".
 func (s SiblingRule) String() string {
 	var parts []string
 	for _, p := range []struct{ key, value string }{{"cause", string(s.Cause)}, {"category", s.Category}, {"label", s.Label}} {
@@ -62,9 +62,9 @@ func (s SiblingRule) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// CancelsSiblings returns the first rule that has the live jobs ended beside one
-// with these labels that failed for good.
-func (p *RunPolicy) CancelsSiblings(cause CauseKind, category string, labels []string) (rule SiblingRule, ok bool) {
+// SiblingRuleFor returns the first rule that applies to a final failure of a job with
+// these labels; ok is false if there is none.
+func (p *RunPolicy) SiblingRuleFor(cause CauseKind, category string, labels []string) (rule SiblingRule, ok bool) {
 	i := slices.IndexFunc(p.CancelSiblingsOn, func(s SiblingRule) bool { return s.matches(cause, category, labels) })
 	if i < 0 {
 		return rule, false
@@ -72,12 +72,12 @@ func (p *RunPolicy) CancelsSiblings(cause CauseKind, category string, labels []s
 	return p.CancelSiblingsOn[i], true
 }
 
-// siblings checks such rules.
+// siblings checks rules of cancel_siblings_on.
 func (p *problems) siblings(rules []SiblingRule, categories []FailureCategory) {
 	for i, s := range rules {
 		at := fmt.Sprintf("cancel_siblings_on[%d]", i)
 		if s == (SiblingRule{}) {
-			p.add(at, "write {cause: oom} or {label: critical}", "the rule says nothing")
+			p.add(at, "write {cause: oom} or {label: critical}", "the rule is empty")
 		}
 		if s.Cause != "" {
 			p.oneOf(at+".cause", string(s.Cause), append(failureCauses(), string(CauseSubWorkflow))...)

@@ -6,7 +6,7 @@ import (
 	. "github.com/torc-slurm/torc-slurm/workflow"
 )
 
-func TestCancelsSiblings(t *testing.T) {
+func TestSiblingRuleFor(t *testing.T) {
 	oom, gpu, critical := SiblingRule{Cause: CauseOOM}, SiblingRule{Category: "gpu"}, SiblingRule{Label: "critical"}
 	all := SiblingRule{Cause: CauseOOM, Category: "gpu", Label: "critical"}
 	for _, tc := range []struct {
@@ -31,7 +31,7 @@ func TestCancelsSiblings(t *testing.T) {
 		{"all but the label", []SiblingRule{all}, CauseOOM, "gpu", nil, ""},
 		{"the first that matches", []SiblingRule{gpu, critical, oom}, CauseOOM, "", []string{"critical"}, "label critical"},
 	} {
-		rule, ok := (&RunPolicy{CancelSiblingsOn: tc.rules}).CancelsSiblings(tc.cause, tc.FullCategory, tc.labels)
+		rule, ok := (&RunPolicy{CancelSiblingsOn: tc.rules}).SiblingRuleFor(tc.cause, tc.FullCategory, tc.labels)
 		if rule.String() != tc.want || ok != (tc.want != "") {
 			t.Errorf("%s: %q, %v", tc.name, rule, ok)
 		}
@@ -43,8 +43,8 @@ func TestSiblingRulesAreChecked(t *testing.T) {
 		FailureCategories: []FailureCategory{{Category: "gpu", When: CategoryMatch{Stderr: "Xid"}}},
 		CancelSiblingsOn:  []SiblingRule{{Cause: CauseOOM, Category: "gpu", Label: "critical"}, {}, {Cause: "bad"}, {Category: "disk"}, {Cause: CauseOK}, {Cause: CauseSubWorkflow}},
 	}
-	checkProblems(t, "rules", p.Validate(), "cancel_siblings_on[1]: the rule says nothing", `cancel_siblings_on[2].cause: "bad" is not a value for cause`,
-		`cancel_siblings_on[3].category: there is no category "disk"`, `cancel_siblings_on[4].cause: "ok" is not a value for cause`)
+	checkProblems(t, "rules", p.Validate(), "cancel_siblings_on[1]: the rule is empty", `cancel_siblings_on[2].cause: invalid value "bad" of cause`,
+		`cancel_siblings_on[3].category: unknown category "disk"`, `cancel_siblings_on[4].cause: invalid value "ok" of cause`)
 	checkProblems(t, "a label that no job can have", (&RunPolicy{CancelSiblingsOn: []SiblingRule{{Label: "a,b"}}}).Validate(),
 		`cancel_siblings_on[0].label: invalid label "a,b": it contains a comma`)
 }

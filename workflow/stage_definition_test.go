@@ -15,9 +15,9 @@ func TestStageDefinitionIsChecked(t *testing.T) {
 	}{
 		{"child", StageDefinition{Kind: StageChild, Name: "sub", Parent: 1, Policy: StagePolicy{SuccessIf: "completed >= 0.5 * total"}}, ""},
 		{"compensation", StageDefinition{Kind: StageCompensation, Name: CompensationStage}, ""},
-		{"kind", StageDefinition{Kind: "main", Name: "x"}, `stage "x": "main" is not a kind of stage (use child, end or compensation)`},
+		{"kind", StageDefinition{Kind: "main", Name: "x"}, `stage "x": unknown kind "main" (use child, end or compensation)`},
 		{"name", StageDefinition{Kind: StageEnd}, "a stage of kind end has no name"},
-		{"parent", StageDefinition{Kind: StageChild, Name: "x", Parent: -1}, `stage "x" belongs to stage number -1, which there is not`},
+		{"parent", StageDefinition{Kind: StageChild, Name: "x", Parent: -1}, `stage "x": invalid number -1 of its parent stage`},
 		{"condition", StageDefinition{Kind: StageChild, Name: "x", Policy: StagePolicy{SuccessIf: "done > 1"}}, `stage "x": end.success_if: `},
 	} {
 		err := tc.d.Validate()

@@ -1,7 +1,7 @@
 package workflow
 
-// Operation is something that changes a job's status. Each operation allows
-// some transitions and no others; docs/states.md shows them.
+// Operation is something that changes the status of a job. Each operation allows certain
+// transitions; docs/states.md shows them.
 type Operation string
 
 // The operations.
@@ -11,24 +11,24 @@ const (
 	OpSkip       Operation = "skip"       // a dependency was not successful
 	OpReopen     Operation = "reopen"     // a dependency that was complete runs again
 	OpClaim      Operation = "claim"      // a runner takes it
-	OpGiveBack   Operation = "give_back"  // a runner took it and did not start it
+	OpGiveBack   Operation = "give_back"  // a runner returns it without starting it
 	OpStart      Operation = "start"      // a process was spawned
-	OpNotStart   Operation = "not_start"  // nothing was spawned after all
-	OpSupersede  Operation = "supersede"  // an attempt that was taken for lost is reported: its loss is taken back
-	OpFinish     Operation = "finish"     // an attempt ended and its status stands
+	OpNotStart   Operation = "not_start"  // no process was spawned after all
+	OpSupersede  Operation = "supersede"  // an attempt considered lost is reported: the report counts
+	OpFinish     Operation = "finish"     // an attempt ended, and the job gets its status
 	OpRetry      Operation = "retry"      // an attempt ended, another one follows
 	OpRecover    Operation = "recover"    // an attempt ended, the recovery script runs
 	OpRecovered  Operation = "recovered"  // the recovery script ended
-	OpHold       Operation = "hold"       // an attempt ended, somebody must classify it
-	OpClassify   Operation = "classify"   // somebody did, or the deadline passed
-	OpExpire     Operation = "expire"     // its time is over, while it waits
+	OpHold       Operation = "hold"       // an attempt ended, a user has to classify it
+	OpClassify   Operation = "classify"   // a user classified it, or the deadline passed
+	OpExpire     Operation = "expire"     // its timeout expired while it waited
 	OpComplete   Operation = "complete"   // complete_job of a torc client
 	OpCancel     Operation = "cancel"     // the workflow is canceled
-	OpAbort      Operation = "abort"      // the run is ended early: a deadline, a timeout, too many failures
-	OpStage      Operation = "stage"      // the stage of a sub-workflow job, or of a job, began, ended or waits again
-	OpDisable    Operation = "disable"    // the user does not want it
+	OpAbort      Operation = "abort"      // the run is aborted: a deadline, a timeout, too many failures
+	OpStage      Operation = "stage"      // the stage of a sub-workflow job, or of a job, started, ended or waits again
+	OpDisable    Operation = "disable"    // the user does not need it
 	OpReset      Operation = "reset"      // reset_job_status
-	OpManage     Operation = "manage"     // manage_status_change: an operator's word
+	OpManage     Operation = "manage"     // manage_status_change: an operator sets the status
 )
 
 // Transition is one allowed change of status.
@@ -52,20 +52,18 @@ func (s statusSet) has(x JobStatus) bool { return x.Valid() && s&(1<<x) != 0 }
 
 const everyStatus statusSet = 1<<(PendingFailed+1) - 1
 
-// transitionRule says that op leads from each status of from to each status of
-// to.
+// transitionRule says that op leads from each status in from to each status in to.
 type transitionRule struct {
 	op       Operation
 	from, to statusSet
 }
 
-// transitionRules is the state machine. A transition to the same status is not
-// one, whatever the rules say.
+// transitionRules is the state machine. A transition to the same status is never allowed.
 var transitionRules = []transitionRule{
-	// A live job is left alone. A terminated one was cut off and runs again; a
-	// held one is given up for a fresh start. What is behind a job that has to
-	// run (again) waits for it, and what is behind a failure is skipped. Of the
-	// disabled jobs only those that were not needed change, also below.
+	// Live jobs do not change. Terminated jobs run again, because they were interrupted;
+	// held ones do too. A dependent of a job that has to run (again) waits for it, and a
+	// dependent of a failed job is skipped. Of the disabled jobs only those that were not
+	// needed change, here and below.
 	{OpInitialize, setOf(Uninitialized, Blocked, Terminated, PendingFailed), setOf(Blocked, Ready, Canceled, Disabled)},
 	{OpInitialize, setOf(Ready, Completed, Failed, Canceled, Disabled), setOf(Blocked)},
 	{OpRelease, setOf(Blocked), setOf(Ready)},
@@ -76,7 +74,7 @@ var transitionRules = []transitionRule{
 	{OpStart, setOf(Pending), setOf(Running)},
 	{OpNotStart, setOf(Running), setOf(Pending)},
 	{OpSupersede, setOf(Ready), setOf(Running)},
-	// A report may arrive before the turn that says that the job was started.
+	// A report may arrive before the turn that reports the start of the job.
 	{OpFinish, setOf(Pending, Running), setOf(Completed, Failed, Canceled, Terminated)},
 	{OpRetry, setOf(Pending, Running, Failed, Terminated), setOf(Ready)},
 	{OpRecover, setOf(Running), setOf(Pending)},
@@ -88,21 +86,21 @@ var transitionRules = []transitionRule{
 	{OpComplete, setOf(Uninitialized, Blocked, Ready, Pending, Running), setOf(Completed, Failed, Canceled, Terminated, PendingFailed)},
 	{OpCancel, setOf(Pending, Running), setOf(Canceled)},
 	{OpAbort, setOf(Uninitialized, Blocked, Ready, Pending, Running, PendingFailed), setOf(Canceled)},
-	// A sub-workflow job runs while its stage does, without a claim, and runs again
-	// when a job of it is repeated. Jobs of a stage wait for its start.
+	// A sub-workflow job runs while its stage runs, without a claim, and runs again when a
+	// job of the stage is repeated. Jobs of a stage wait for its start.
 	{OpStage, setOf(Ready, Completed, Failed, Canceled, Disabled), setOf(Running)},
 	{OpStage, setOf(Running), setOf(Completed, Failed)},
 	{OpStage, setOf(Ready, Pending, Running, Completed, Failed, Canceled, Terminated, Disabled), setOf(Blocked)},
 	{OpStage, setOf(Uninitialized, Blocked, Ready, Pending, Running, PendingFailed), setOf(Canceled, Disabled)},
 	{OpStage, setOf(Blocked), setOf(Ready)},
-	// The undo of an earlier run that this one does not need rests again.
+	// An undo job of an earlier run that this run does not need is disabled again.
 	{OpStage, setOf(Completed, Failed, Canceled, Terminated), setOf(Disabled)},
 	{OpDisable, setOf(Uninitialized), setOf(Disabled)},
 	{OpReset, everyStatus, setOf(Uninitialized)},
 	{OpManage, everyStatus, setOf(Uninitialized, Blocked, Ready, Pending, Running, PendingFailed)},
 }
 
-// CanTransition reports whether op may change a job's status so.
+// CanTransition reports whether op may change a job's status from one to another.
 func CanTransition(from, to JobStatus, op Operation) bool {
 	if from == to {
 		return false
@@ -115,7 +113,7 @@ func CanTransition(from, to JobStatus, op Operation) bool {
 	return false
 }
 
-// Operations lists all operations in the order of a job's life.
+// Operations returns all operations in the order in which a job goes through them.
 func Operations() []Operation {
 	var all []Operation
 	for i, r := range transitionRules {
@@ -126,7 +124,7 @@ func Operations() []Operation {
 	return all
 }
 
-// Transitions lists every allowed change, in the order of Operations.
+// Transitions returns every allowed transition, in the order of Operations.
 func Transitions() []Transition {
 	var all []Transition
 	for _, op := range Operations() {

@@ -2,12 +2,12 @@ package workflow
 
 import "fmt"
 
-// JobStatus is the wire status of a job. Names and numbers are torc's
-// (HTTP API 0.23); the numbers are what the database stores.
+// JobStatus is the status of a job in the API. Names and numbers are torc's (HTTP API
+// 0.23); the database stores the numbers.
 type JobStatus int8
 
-// The job statuses. A job in Completed, Failed, Canceled, Terminated or
-// Disabled is complete: nothing happens to it by itself any more.
+// The job statuses. A job that is Completed, Failed, Canceled, Terminated or Disabled is
+// complete: it changes only if a user acts.
 const (
 	Uninitialized JobStatus = 0
 	Blocked       JobStatus = 1
@@ -28,7 +28,7 @@ var statusNames = [...]string{
 	Terminated: "terminated", Disabled: "disabled", PendingFailed: "pending_failed",
 }
 
-// JobStatuses lists all statuses in the order of their numbers.
+// JobStatuses returns all statuses in the order of their numbers.
 func JobStatuses() []JobStatus {
 	all := make([]JobStatus, len(statusNames))
 	for i := range all {
@@ -37,7 +37,7 @@ func JobStatuses() []JobStatus {
 	return all
 }
 
-// ParseJobStatus turns a wire name into a status.
+// ParseJobStatus returns the status with a name, or an error for an unknown name.
 func ParseJobStatus(name string) (JobStatus, error) {
 	for s, n := range statusNames {
 		if n == name {
@@ -50,7 +50,7 @@ func ParseJobStatus(name string) (JobStatus, error) {
 // Valid reports whether s is one of the eleven statuses.
 func (s JobStatus) Valid() bool { return s >= 0 && int(s) < len(statusNames) }
 
-// String returns the wire name.
+// String returns the name.
 func (s JobStatus) String() string {
 	if !s.Valid() {
 		return fmt.Sprintf("status(%d)", int8(s))
@@ -58,7 +58,7 @@ func (s JobStatus) String() string {
 	return statusNames[s]
 }
 
-// MarshalText writes the wire name.
+// MarshalText writes the name. It returns an error for an unknown status.
 func (s JobStatus) MarshalText() ([]byte, error) {
 	if !s.Valid() {
 		return nil, fmt.Errorf("job status %d does not exist", int8(s))
@@ -66,7 +66,7 @@ func (s JobStatus) MarshalText() ([]byte, error) {
 	return []byte(statusNames[s]), nil
 }
 
-// UnmarshalText reads the wire name.
+// UnmarshalText reads the name. It returns an error for an unknown name.
 func (s *JobStatus) UnmarshalText(text []byte) error {
 	parsed, err := ParseJobStatus(string(text))
 	if err != nil {
@@ -76,29 +76,29 @@ func (s *JobStatus) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// IsComplete reports whether the job is over: completed, failed, canceled,
-// terminated or disabled. A held job (pending_failed) is not.
+// IsComplete reports whether the job is completed, failed, canceled, terminated or
+// disabled. A held job (pending_failed) is not complete.
 func (s JobStatus) IsComplete() bool { return s >= Completed && s <= Disabled }
 
 // IsLive reports whether a runner holds the job: pending or running.
 func (s JobStatus) IsLive() bool { return s == Pending || s == Running }
 
-// IsUnsuccessful reports whether dependants of a job in this status are
-// canceled rather than released: failed, canceled or terminated.
+// IsUnsuccessful reports whether the job is failed, canceled or terminated, so that its
+// dependents are canceled rather than released.
 func (s JobStatus) IsUnsuccessful() bool {
 	return s == Failed || s == Canceled || s == Terminated
 }
 
-// IsTerminal reports whether torc's complete_job accepts the status: the
-// complete ones that an attempt can end in, and pending_failed.
+// IsTerminal reports whether torc's complete_job accepts the status: completed, failed,
+// canceled, terminated or pending_failed.
 func (s JobStatus) IsTerminal() bool {
 	return (s >= Completed && s <= Terminated) || s == PendingFailed
 }
 
-// StatusCounts are numbers of jobs by JobStatus.
+// StatusCounts holds the number of jobs by JobStatus.
 type StatusCounts [len(statusNames)]int64
 
-// Total is the number of jobs.
+// Total returns the number of all jobs.
 func (c *StatusCounts) Total() (n int64) {
 	for _, k := range c {
 		n += k
@@ -106,7 +106,7 @@ func (c *StatusCounts) Total() (n int64) {
 	return n
 }
 
-// Complete is the number of jobs that are over.
+// Complete returns the number of jobs that are complete.
 func (c *StatusCounts) Complete() (n int64) {
 	for s, k := range c {
 		if JobStatus(s).IsComplete() {
@@ -116,5 +116,5 @@ func (c *StatusCounts) Complete() (n int64) {
 	return n
 }
 
-// Unsuccessful is how many jobs failed or were terminated.
+// Unsuccessful returns how many jobs failed or were terminated.
 func (c *StatusCounts) Unsuccessful() int64 { return c[Failed] + c[Terminated] }

@@ -10,7 +10,7 @@ func TestRetrySettingsAreChecked(t *testing.T) {
 	good := RetrySettings{GlobalMaxRetries: ptr(int64(0)), DefaultPolicy: "site", DefaultBackoff: &Backoff{Initial: "5s"}, NodeBreaker: &NodeBreaker{Threshold: 3}}
 	checkProblems(t, "good", good.Validate())
 	bad := RetrySettings{GlobalMaxRetries: ptr(int64(-1)), DefaultPolicy: "a b", DefaultBackoff: &Backoff{Initial: "x"}}
-	checkProblems(t, "bad", bad.Validate(), "global_max_retries: -1 retries cannot be granted", `default_policy: "a b" is no name for a policy`,
+	checkProblems(t, "bad", bad.Validate(), "global_max_retries: invalid number of retries: -1", `default_policy: invalid name "a b" of a policy`,
 		`default_backoff.initial: duration "x": not a number with a unit`)
 }
 
@@ -18,7 +18,7 @@ func TestQueueIsChecked(t *testing.T) {
 	for _, kind := range []QueueKind{QueueAccount, QueuePartition, QueueScheduler} {
 		checkProblems(t, string(kind), Queue{Kind: kind, Name: "x"}.Validate())
 	}
-	checkProblems(t, "bad", Queue{Kind: "qos"}.Validate(), `kind: "qos" is not a value for kind`, "name: a queue has a name")
+	checkProblems(t, "bad", Queue{Kind: "qos"}.Validate(), `kind: invalid value "qos" of kind`, "name: the name is missing")
 }
 
 // TestPolicyHash: two policies have one hash if they say the same, whatever

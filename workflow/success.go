@@ -9,18 +9,18 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/criterion"
 )
 
-// EndPolicy is what a workflow says about its end.
+// EndPolicy configures the end of a run.
 type EndPolicy struct {
 	// SuccessIf is the condition under which a run is successful, for example
-	// completed >= 0.95 * total; docs/end.md has the language. Without one a run
-	// is if no job failed, was terminated or canceled.
+	// completed >= 0.95 * total; docs/end.md describes the language. Without it a run is
+	// successful if no job failed, was terminated or was canceled.
 	SuccessIf string `json:"success_if,omitempty"`
-	// Job runs when all others are complete. If it fails, the run does.
+	// Job runs when all other jobs are complete. If it fails, the run fails.
 	Job *EndJob `json:"job,omitempty"`
 }
 
-// Criterion returns the condition under which a run is successful; nil for
-// the default.
+// Criterion returns the condition under which a run is successful; nil for the default. It
+// returns a *criterion.Error if the condition is not valid.
 func (p *RunPolicy) Criterion() (*criterion.Expr, error) {
 	if p == nil || p.End == nil || p.End.SuccessIf == "" {
 		return nil, nil
@@ -28,7 +28,7 @@ func (p *RunPolicy) Criterion() (*criterion.Expr, error) {
 	return criterion.Compile(p.End.SuccessIf)
 }
 
-// end checks what a workflow says about its end.
+// end checks the configuration of a run's end.
 func (p *problems) end(e *EndPolicy) {
 	if e != nil && e.Job != nil {
 		p.endJob(e.Job)
@@ -44,16 +44,16 @@ func (p *problems) end(e *EndPolicy) {
 	}
 	for _, c := range success.Calls() {
 		if c.Function == criterion.AttemptsBy && !slices.Contains(CauseKinds(), CauseKind(c.Argument)) {
-			p.add(at, CauseHint(), "there is no cause %q", c.Argument)
+			p.add(at, CauseHint(), "unknown cause %q", c.Argument)
 		}
 	}
 	if _, never := success.Decide(0); never {
-		p.add(at, "the jobs that completed, failed, were canceled and are disabled add up to total", "this can never become true")
+		p.add(at, "completed, failed, canceled and disabled jobs add up to total", "this can never be true")
 	}
 }
 
-// UnknownJobs are problems of the condition of success: jobs that it names and
-// that are not there. A pattern names none, and may be for jobs to come.
+// UnknownJobs returns a problem for each job that the condition names and that does not
+// exist. It ignores patterns, which may match jobs that are added later.
 func (p *RunPolicy) UnknownJobs(names []string) (found []Problem) {
 	success, err := p.Criterion()
 	if err != nil || success == nil {
@@ -72,7 +72,7 @@ func (p *RunPolicy) UnknownJobs(names []string) (found []Problem) {
 	return found
 }
 
-// CauseHint says which causes there are.
+// CauseHint returns a hint that lists all causes.
 func CauseHint() string {
 	words := make([]string, 0, len(CauseKinds()))
 	for _, k := range CauseKinds() {

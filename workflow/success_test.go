@@ -10,8 +10,8 @@ import (
 func TestCriterionIsChecked(t *testing.T) {
 	for text, want := range map[string]string{
 		"done > 1":                 "done",
-		`attempts_by("fire") == 0`: `there is no cause "fire"`,
-		"completed > total + 1":    "this can never become true",
+		`attempts_by("fire") == 0`: `unknown cause "fire"`,
+		"completed > total + 1":    "this can never be true",
 	} {
 		found := (&RunPolicy{End: &EndPolicy{SuccessIf: text}}).Validate()
 		if len(found) != 1 || found[0].Path != "end.success_if" || !strings.Contains(found[0].Message, want) {

@@ -1,6 +1,6 @@
 package workflow
 
-// TaskStatus is where a background task stands.
+// TaskStatus is the status of a background task.
 type TaskStatus string
 
 // The statuses of a task.

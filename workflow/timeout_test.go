@@ -41,8 +41,8 @@ func TestTimeoutLimit(t *testing.T) {
 				t.Errorf("%s: %s: -want +got:\n%s", tc.name, which, diff)
 			}
 		}
-		if tc.t.Watched() != (len(tc.want) > 0) {
-			t.Errorf("%s: watched %v", tc.name, tc.t.Watched())
+		if tc.t.NeedDaemon() != (len(tc.want) > 0) {
+			t.Errorf("%s: watched %v", tc.name, tc.t.NeedDaemon())
 		}
 	}
 }
@@ -86,10 +86,10 @@ func TestTimeoutBits(t *testing.T) {
 func TestTimeoutTexts(t *testing.T) {
 	l := &TimeLimit{After: "PT90M"}
 	for which, want := range map[Timeout]string{
-		TimeoutQueue:     "timeouts.queue: it was ready for 1h30m and nobody claimed it",
+		TimeoutQueue:     "timeouts.queue: it was ready for 1h30m and no runner claimed it",
 		TimeoutRun:       "timeouts.run: its attempt has run for 1h30m",
 		TimeoutHeartbeat: "timeouts.heartbeat: its runner has been silent for 1h30m",
-		TimeoutTotal:     "timeouts.total: it was ready first 1h30m ago and is not complete",
+		TimeoutTotal:     "timeouts.total: it was first ready 1h30m ago and is not complete",
 	} {
 		if got := l.Reason(which); got != want {
 			t.Errorf("%s: %q", which, got)
@@ -129,24 +129,24 @@ func TestTimeoutsAreChecked(t *testing.T) {
 		want []string
 	}{
 		{"all", Timeouts{Queue: limit("1h", OnTimeoutAlert), Run: &RunLimit{After: "2h", Grace: "1m"}, Heartbeat: limit("PT1M", ""), Total: limit("2h", OnTimeoutFail)}, nil},
-		{"nothing", Timeouts{}, []string{"timeouts: it says nothing"}},
+		{"nothing", Timeouts{}, []string{"timeouts: it is empty"}},
 		{"no time", Timeouts{Queue: &TimeLimit{}, Run: &RunLimit{}}, []string{"timeouts.queue.after: it is missing", "timeouts.run.after: it is missing"}},
-		{"too little time", Timeouts{Total: limit("0s", "")}, []string{"timeouts.total.after: a second is the least"}},
+		{"too little time", Timeouts{Total: limit("0s", "")}, []string{"timeouts.total.after: it must be at least a second"}},
 		{"not a time", Timeouts{Run: &RunLimit{After: "soon", Grace: "later"}},
 			[]string{`timeouts.run.after: duration "soon": not a number with a unit`, `timeouts.run.grace: duration "later": not a number with a unit`}},
 		{"what waits is not retried", Timeouts{Queue: limit("1h", OnTimeoutRetry)},
-			[]string{"timeouts.queue.policy: timeouts.queue cannot have the policy retry: a job that waits has nothing to be repeated"}},
+			[]string{"timeouts.queue.policy: timeouts.queue cannot have the policy retry: a waiting job has no attempt to repeat"}},
 		{"what is over is not retried", Timeouts{Total: limit("1h", OnTimeoutRetry)},
-			[]string{"timeouts.total.policy: timeouts.total cannot have the policy retry: its time is over, for another attempt too"}},
+			[]string{"timeouts.total.policy: timeouts.total cannot have the policy retry: no time is left for another attempt"}},
 		{"a lost runner may be retried", Timeouts{Heartbeat: limit("1h", OnTimeoutRetry)}, nil},
 		{"no policy", Timeouts{Heartbeat: limit("1h", "hold"), Run: &RunLimit{After: "1h", Policy: "hold"}},
-			[]string{`timeouts.heartbeat.policy: "hold" is not a value for policy`, `timeouts.run.policy: "hold" is not a value for policy`}},
+			[]string{`timeouts.heartbeat.policy: invalid value "hold" of policy`, `timeouts.run.policy: invalid value "hold" of policy`}},
 		{"grace without an end", Timeouts{Run: &RunLimit{After: "1h", Grace: "1m", Policy: OnTimeoutAlert}},
-			[]string{"timeouts.run.grace: with the policy alert nothing is ended"}},
+			[]string{"timeouts.run.grace: the policy alert does not end the attempt"}},
 		{"silence that proves nothing", Timeouts{Heartbeat: limit("59s", "")},
-			[]string{"timeouts.heartbeat.after: runners speak every 15 seconds and may be late: less than a minute proves nothing"}},
+			[]string{"timeouts.heartbeat.after: less than a minute is too short: runners send a turn every 15 seconds and may be late"}},
 		{"all attempts are shorter than one", Timeouts{Run: &RunLimit{After: "2h"}, Total: limit("1h", "")},
-			[]string{"timeouts.total.after: it is shorter than what one attempt may take, 2h"}},
+			[]string{"timeouts.total.after: it is shorter than the limit of one attempt, 2h"}},
 		{"an alert about an attempt bounds nothing", Timeouts{Run: &RunLimit{After: "2h", Policy: OnTimeoutAlert}, Total: limit("1h", "")}, nil},
 	} {
 		checkProblems(t, tc.name, (&JobPolicy{Timeouts: &tc.t}).Validate(), tc.want...)
@@ -164,7 +164,7 @@ func TestOnlyRuns(t *testing.T) {
 		{Timeouts{Run: &RunLimit{After: "1h"}, Total: &TimeLimit{After: "2h"}}, false},
 		{Timeouts{Total: &TimeLimit{After: "2h"}}, false},
 	} {
-		if got := tc.t.OnlyRuns(); got != tc.want {
+		if got := tc.t.OnlyRunLimit(); got != tc.want {
 			t.Errorf("%+v: %v", tc.t, got)
 		}
 	}
@@ -179,7 +179,7 @@ func TestRunTimeoutPolicyGoesFirst(t *testing.T) {
 	again := []RetryPolicy{{Name: "again", DefaultAction: ActionRetry}}
 	for policy, retries := range map[TimeoutPolicy]bool{"": true, OnTimeoutRetry: true, OnTimeoutFail: false, OnTimeoutFailWorkflow: false} {
 		timeouts := &Timeouts{Run: &RunLimit{After: "1h", Policy: policy}}
-		p := retry.Policies{Job: again, Default: retry.DefaultPolicy(), OnRunTimeout: timeouts.OnRun()}
+		p := retry.Policies{Job: again, Default: retry.DefaultPolicy(), OnRunTimeout: timeouts.OnRunTimeout()}
 		d := decided(p, History{AttemptID: 1}, Failure{Cause: Cause{Kind: CauseTimeout, Status: Terminated}})
 		if d.Retries() != retries || !retries && d.Rule != RuleRunTimeout {
 			t.Errorf("%q: %+v", policy, d)
@@ -188,7 +188,7 @@ func TestRunTimeoutPolicyGoesFirst(t *testing.T) {
 			t.Errorf("%q, another failure: %+v", policy, d)
 		}
 	}
-	if got := (*Timeouts)(nil).OnRun() + (&Timeouts{}).OnRun(); got != "" {
+	if got := (*Timeouts)(nil).OnRunTimeout() + (&Timeouts{}).OnRunTimeout(); got != "" {
 		t.Errorf("no timeout of attempts, policy %q", got)
 	}
 }

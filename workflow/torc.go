@@ -2,20 +2,19 @@ package workflow
 
 import "slices"
 
-// TorcWorkflow are keys of a workflow that torc's clients send and read, and that have
-// no effect here. They come back as they were given, and are one column of the table
+// TorcWorkflow holds keys of a workflow that torc's clients send and read, and that have no
+// effect here. They are returned as they were given, and stored in one column of the table
 // workflow: torc_extra.
 type TorcWorkflow struct {
 	// ComputeNodeExpirationBufferSeconds is accepted for compatibility and has no effect.
 	ComputeNodeExpirationBufferSeconds *int64 `json:"compute_node_expiration_buffer_seconds,omitempty"`
-	// EnableROCrate records files and jobs as RO-Crate entities; it is kept, but has no effect yet.
+	// EnableROCrate records files and jobs as RO-Crate entities; it is stored, but has no effect yet.
 	EnableROCrate *bool `json:"enable_ro_crate,omitempty"`
-	// AccessGroups are the groups that may see the workflow; they are kept, but nobody is kept out yet.
+	// AccessGroups are the groups that may see the workflow; they are stored, but not enforced yet.
 	AccessGroups []string `json:"access_groups,omitempty"`
 }
 
-// NormalizeTorc sorts the groups. It returns an error of CodeInvalid for a group that
-// is named twice.
+// NormalizeTorc sorts the groups. It returns an error of CodeInvalid for a duplicate group.
 func (t *TorcWorkflow) NormalizeTorc() error {
 	t.AccessGroups = slices.Sorted(slices.Values(t.AccessGroups))
 	if n := len(t.AccessGroups); len(slices.Compact(slices.Clone(t.AccessGroups))) != n {
@@ -24,7 +23,7 @@ func (t *TorcWorkflow) NormalizeTorc() error {
 	return nil
 }
 
-// UpdateTorc overwrites the keys that u has. The groups are fixed.
+// UpdateTorc overwrites the keys that are set in u. The groups cannot change.
 func (t *TorcWorkflow) UpdateTorc(u TorcWorkflow) {
 	update(&t.ComputeNodeExpirationBufferSeconds, u.ComputeNodeExpirationBufferSeconds)
 	update(&t.EnableROCrate, u.EnableROCrate)
@@ -35,14 +34,13 @@ func (t *TorcWorkflow) SameGroups(u TorcWorkflow) bool {
 	return u.AccessGroups == nil || slices.Equal(slices.Sorted(slices.Values(u.AccessGroups)), t.AccessGroups)
 }
 
-// TorcJob are keys of a job of the same kind; they are in the column torc_extra of the
-// table job.
+// TorcJob holds such keys of a job, stored in the column torc_extra of the table job.
 type TorcJob struct {
 	// SupportsTermination is accepted for compatibility and has no effect.
 	SupportsTermination *bool `json:"supports_termination,omitempty"`
 }
 
-// UpdateTorc overwrites the keys that u has.
+// UpdateTorc overwrites the keys that are set in u.
 func (t *TorcJob) UpdateTorc(u TorcJob) {
 	update(&t.SupportsTermination, u.SupportsTermination)
 }

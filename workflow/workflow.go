@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// What torc's server fills in for a workflow that does not say.
+// The defaults of torc's server for a workflow.
 const (
 	DefaultWaitForNewJobsSeconds         = 90
 	DefaultWaitForHealthyDatabaseMinutes = 20
@@ -14,7 +14,7 @@ const (
 	DefaultSpawnIterations               = 1000 // dynamic_jobs.max_iterations
 )
 
-// Workflow is a graph of jobs with what they have in common.
+// Workflow is a graph of jobs with their common settings.
 type Workflow struct {
 	ID                  int64
 	Name                string
@@ -40,25 +40,24 @@ type Workflow struct {
 	Policy           *RunPolicy
 	TorcWorkflow
 
-	// RunID grows by one with every reset_status and by nothing else; 0 before
-	// the first.
+	// RunID is 0 at first and grows by one with every reset_status; nothing else changes
+	// it.
 	RunID      int64
 	IsCanceled bool
 	IsArchived bool
 
-	// EndGeneration counts the ends of the current run: it grows when a run
-	// that had its verdict is opened again.
+	// EndGeneration grows when a run that had its verdict is opened again.
 	EndGeneration int64
-	// Verdict is the event type of the current generation's verdict, empty
-	// while there is none.
+	// Verdict is the event type of the current generation's verdict; empty until there is
+	// one.
 	Verdict EventType
-	// Compensating says that what the run did is being undone.
+	// Compensating says that the run is being undone.
 	Compensating bool
 }
 
-// WorkflowUpdate is a change of a workflow: a nil field is kept. Env,
-// SubmissionDirectory, DynamicJobs and AccessGroups cannot change; they are
-// there to be compared with what is stored.
+// WorkflowUpdate is a change of a workflow: a nil field keeps the stored value. Env,
+// SubmissionDirectory, DynamicJobs and AccessGroups cannot change; they are compared with
+// the stored values.
 type WorkflowUpdate struct {
 	Name        *string
 	User        *string
@@ -72,8 +71,8 @@ type WorkflowUpdate struct {
 
 	UsePendingFailed *bool
 	ExecutionConfig  *ExecutionConfig
-	Policy           *RunPolicy // what is given in it replaces what is stored
-	UnsetPolicy      []string   // keys of Policy that are removed, such as max_failures and end.success_if
+	Policy           *RunPolicy // its non-nil fields replace the stored ones
+	UnsetPolicy      []string   // keys of Policy to remove, such as max_failures and end.success_if
 
 	Env                 map[string]string
 	SubmissionDirectory *string
@@ -81,15 +80,15 @@ type WorkflowUpdate struct {
 	TorcWorkflow
 }
 
-// WorkLeft is what is at work for a workflow.
-type WorkLeft struct {
-	Jobs        int64 // that runners hold
-	Allocations int64 // that have not ended
-	Runners     int64 // that may still be ending processes
+// ActiveWork counts what is still active for a workflow.
+type ActiveWork struct {
+	Jobs        int64 // jobs that runners hold
+	Allocations int64 // allocations that have not ended
+	Runners     int64 // runners that may still be ending processes
 }
 
-// String says it in words.
-func (w WorkLeft) String() string {
+// String returns the counts as text: "2 jobs are claimed or running".
+func (w ActiveWork) String() string {
 	var parts []string
 	for _, p := range []struct {
 		n         int64

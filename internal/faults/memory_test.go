@@ -52,7 +52,7 @@ func TestHiddenOutOfMemory(t *testing.T) {
 	id := w.submit("execution_config: {mode: direct, limit_resources: false}\n" + hidden)
 	w.settle(id, map[string]string{"hog": "failed"})
 	w.expectWhy(id, "hog", "oom_partial", "exit code 0, 1 cgroup kill of tail (pid ")
-	w.expectWhy(id, "good", "though 1 cgroup OOM kill meanwhile, of hog")
+	w.expectWhy(id, "good", "despite 1 cgroup OOM kill meanwhile, of hog")
 	w.expectNoDoubt(id)
 }
 

@@ -185,8 +185,8 @@ jobs:
 	if got, want := w.causes(id, "longer"), "1 timeout, 1 ok"; got != want {
 		t.Errorf("the attempts ended by %s, want %s", got, want)
 	}
-	w.expectWhy(id, "endless", "fits nowhere: fits no partition", "runtime: needs 6d22h40m")
-	w.expectWhy(id, "huge", "fits nowhere: fits no partition", "largest node has")
+	w.expectWhy(id, "endless", "fit nowhere: fits no partition", "runtime: needs 6d22h40m")
+	w.expectWhy(id, "huge", "fit nowhere: fits no partition", "largest node has")
 	for _, name := range []string{"endless", "huge"} {
 		if n := len(w.attempts(id, name)); n != 1 {
 			t.Errorf("%s had %d attempts", name, n)

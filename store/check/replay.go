@@ -74,7 +74,7 @@ func (a *replayed) judge(before []replayed, sets policySets) (promise, wrong str
 			return "", ""
 		}
 	}
-	if a.decision.Counted && cause.Taken() && !retry.UsesBudget(p, a.decision.Rule) {
+	if a.decision.Counted && cause.PreemptedOrDrained() && !retry.UsesBudget(p, a.decision.Rule) {
 		return "P8", fmt.Sprintf("was %s and used budget", a.cause)
 	}
 	failure := a.failure(cause, e)
@@ -151,7 +151,7 @@ func histories(attempt int64, before []replayed) []workflow.History {
 		h := workflow.History{AttemptID: attempt}
 		var failed int64
 		for _, b := range before[first:] {
-			if h = h.Grant(b.decision); !b.decision.Retries() {
+			if h = h.After(b.decision); !b.decision.Retries() {
 				failed++
 			}
 		}

@@ -16,12 +16,12 @@ func RaiseAlert(tx *Tx, r *view.Run, a workflow.Alert) error {
 	if err != nil {
 		return err
 	}
-	targets := policy.Notify.Or(tx.Shared.Notify).Targets(a.Kind)
-	if a.Kind.OnRequest() && len(targets) == 0 {
+	targets := policy.Notify.WithDefaults(tx.Shared.Notify).Targets(a.Kind)
+	if a.Kind.IsOptIn() && len(targets) == 0 {
 		return nil
 	}
 	a.WorkflowID, a.RunID = r.WorkflowID, r.RunID
-	a = a.Bounded()
+	a = a.Truncated()
 	text, err := json.Marshal(a)
 	if err != nil {
 		return fmt.Errorf("alert about workflow %d: %w", r.WorkflowID, err)
@@ -36,7 +36,7 @@ func RaiseAlert(tx *Tx, r *view.Run, a workflow.Alert) error {
 	}
 	for _, t := range targets {
 		_, err := tx.Insert(`INSERT INTO notification (alert_id, workflow_id, way, address, state, at_ms, due_ms) VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?5)`,
-			id, a.WorkflowID, string(t.Way), t.Address, tx.NowMS)
+			id, a.WorkflowID, string(t.Channel), t.Address, tx.NowMS)
 		if err != nil {
 			return fmt.Errorf("notify of an alert about workflow %d: %w", r.WorkflowID, err)
 		}

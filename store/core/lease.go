@@ -44,7 +44,7 @@ func ScanLease(r sqlite.Scanner) (l LeasedJob, err error) {
 		&l.IsStage, &l.StartMS, &l.ClassID, &l.Name, &endedBy)
 	if err == nil && l.Canceling && l.CancelFor == "" {
 		if l.EndedBy, err = view.ReadCulprit(endedBy); err == nil {
-			l.Doom.Reason = l.EndedBy.Doom()
+			l.Doom.Reason = l.EndedBy.EndingReason()
 		}
 	}
 	return l, err

@@ -94,7 +94,7 @@ func (f *Finisher) End(l *core.LeasedJob, e Ending) (lease.ReportResult, error) 
 		return lease.ReportResult{}, err
 	}
 	o := retry.Decide(g.Facts)
-	f.AbortFor(l, o.GiveUp)
+	f.AbortFor(l, o.Abort)
 	if err := f.Record(l, &e, &o.Decision); err != nil {
 		return lease.ReportResult{}, err
 	}
@@ -179,7 +179,7 @@ func (f *Finisher) hold(l *core.LeasedJob, c workflow.Cause, reason string, rule
 		return nil, err
 	}
 	h := workflow.Hold{Reason: reason, SinceMS: f.tx.NowMS}
-	h.Limited(rule, workflow.HoldLimitSource{Limit: policy.ClassifyTimeout, Of: "the workflow"}, f.tx.Shared.HoldLimit())
+	h.SetDeadline(rule, workflow.HoldLimitSource{Limit: policy.ClassifyTimeout, Of: "the workflow"}, f.tx.Shared.HoldLimit())
 	text, err := json.Marshal(h)
 	if err != nil {
 		return nil, fmt.Errorf("hold job %d: %w", l.JobID, err)

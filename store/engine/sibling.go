@@ -32,7 +32,7 @@ func (f *Finisher) endsSiblings(l *core.LeasedJob, e *Ending) error {
 	if err != nil {
 		return fmt.Errorf("read the labels of job %d: %w", l.JobID, err)
 	}
-	if rule, ok := policy.CancelsSiblings(e.Cause.Kind, e.category, labels); ok {
+	if rule, ok := policy.SiblingRuleFor(e.Cause.Kind, e.category, labels); ok {
 		f.culprit = &culprit{l, e.Cause.Kind, rule}
 	}
 	return nil
@@ -77,7 +77,7 @@ func cancelClaimed(tx *core.Tx, r *view.Run, ls []*core.LeasedJob) error {
 	ids, jobs := make([]int64, len(ls)), make([]Completed, len(ls))
 	for i, l := range ls {
 		l.Status, ids[i], jobs[i] = workflow.Canceled, l.JobID, Completed{l.JobID, workflow.Pending, workflow.Canceled}
-		p := event.NewJobEndedPayload(l.JobID, l.Name, r.RunID, l.Attempt, workflow.Canceled, workflow.Cause{}, l.EndedBy.NotStarted())
+		p := event.NewJobEndedPayload(l.JobID, l.Name, r.RunID, l.Attempt, workflow.Canceled, workflow.Cause{}, l.EndedBy.NotStartedReason())
 		if err := tx.Event(r.WorkflowID, string(workflow.EventJobCanceled), event.SeverityWarning, p); err != nil {
 			return err
 		}

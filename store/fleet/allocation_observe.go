@@ -27,9 +27,9 @@ type Observation struct {
 	LimitMS      int64
 	AbsentMS     int64 // since when squeue has not listed it
 	OverMS       int64 // since when Slurm has been ending it
-	// Taken says that and why Slurm preempts it. Nil keeps the known value, which may come
+	// NodeLoss says that and why Slurm preempts it. Nil keeps the known value, which may come
 	// from its runner; an empty one says that it is not preempted.
-	Taken *workflow.SlurmEvidence
+	NodeLoss *workflow.SlurmEvidence
 	// RestartCount, if it is higher than the allocation's, says that Slurm has requeued it.
 	// The other fields then describe the restart.
 	RestartCount int64
@@ -70,12 +70,12 @@ func recordObservation(tx *core.Tx, a *compute.Allocation, o *Observation) error
 		return nil // observed before sbatch answered
 	}
 	known := *a
-	if o.Taken != nil {
-		a.Taken = o.Taken
+	if o.NodeLoss != nil {
+		a.NodeLoss = o.NodeLoss
 	}
 	taken := ""
-	if a.Taken != nil && *a.Taken != (workflow.SlurmEvidence{}) {
-		text, err := json.Marshal(a.Taken)
+	if a.NodeLoss != nil && *a.NodeLoss != (workflow.SlurmEvidence{}) {
+		text, err := json.Marshal(a.NodeLoss)
 		if err != nil {
 			return fmt.Errorf("write the preemption: %w", err)
 		}

@@ -20,7 +20,7 @@ func (c *Conversation) explain(rep *lease.Report) error {
 	if said := rep.Evidence.Slurm; failure.Preempting(said) {
 		return c.recordPreemption(said)
 	}
-	if !failure.AsksAllocation(&rep.Evidence) {
+	if !failure.NeedsAllocation(&rep.Evidence) {
 		return nil
 	}
 	a, err := c.allocation()
@@ -46,7 +46,7 @@ func (c *Conversation) unheard(rep *lease.Report) error {
 // time the daemon polls, the runner may have left, and Slurm may report success.
 func (c *Conversation) recordPreemption(why *workflow.SlurmEvidence) error {
 	a, err := c.allocation()
-	if err != nil || a == nil || a.Taken != nil || !a.IsLive() {
+	if err != nil || a == nil || a.NodeLoss != nil || !a.IsLive() {
 		return err
 	}
 	text, err := json.Marshal(why)
@@ -56,7 +56,7 @@ func (c *Conversation) recordPreemption(why *workflow.SlurmEvidence) error {
 	if err := c.tx.ExecOne(`UPDATE allocation SET taken = ? WHERE id = ? AND taken = ''`, string(text), a.ID); err != nil {
 		return fmt.Errorf("record the preemption of allocation %d: %w", a.ID, err)
 	}
-	a.Taken = why
+	a.NodeLoss = why
 	return nil
 }
 

@@ -21,7 +21,7 @@ func (s Alerts) Test(_ context.Context, workflowID int64, user string) (id int64
 		if err != nil {
 			return err
 		}
-		if len(policy.Notify.Or(tx.Shared.Notify).Targets(workflow.AlertTest)) == 0 {
+		if len(policy.Notify.WithDefaults(tx.Shared.Notify).Targets(workflow.AlertTest)) == 0 {
 			return workflow.Errorf(workflow.CodeConflict, "workflow %d has no recipient for alerts", workflowID).
 				WithHint("give the workflow notify: {mail: …} or {webhook: …}, or the daemon a default in [server.notify] of its configuration")
 		}

@@ -37,7 +37,7 @@ func takeMessage(tx *core.Tx, every time.Duration) (*Outgoing, int64, error) {
 	for {
 		m := &Outgoing{}
 		err := tx.Row(`SELECT workflow_id, way, address, batch, tries FROM notification WHERE state = 'pending' AND due_ms <= ? ORDER BY due_ms, id LIMIT 1`,
-			[]any{tx.NowMS}, &m.WorkflowID, &m.Target.Way, &m.Target.Address, &m.Batch, &m.Try)
+			[]any{tx.NowMS}, &m.WorkflowID, &m.Target.Channel, &m.Target.Address, &m.Batch, &m.Try)
 		if errors.Is(err, sql.ErrNoRows) {
 			var next int64
 			err := tx.Row(`SELECT COALESCE(MIN(due_ms), 0) FROM notification WHERE state = 'pending'`, nil, &next)
@@ -68,7 +68,7 @@ func takeMessage(tx *core.Tx, every time.Duration) (*Outgoing, int64, error) {
 // batchMessages combines what is due for a recipient into one message, or postpones it.
 func batchMessages(tx *core.Tx, m *Outgoing, every time.Duration) (later bool, err error) {
 	const target = `workflow_id = ?1 AND way = ?2 AND address = ?3`
-	args := []any{m.WorkflowID, string(m.Target.Way), m.Target.Address}
+	args := []any{m.WorkflowID, string(m.Target.Channel), m.Target.Address}
 	var last int64
 	if err := tx.Row(`SELECT COALESCE(MAX(at_ms), 0) FROM notification WHERE `+target+` AND batch != 0`, args, &last); err != nil {
 		return false, err

@@ -40,7 +40,7 @@ func ScanAlert(r sqlite.Scanner) (a workflow.RaisedAlert, err error) {
 	}
 	for i := range a.Deliveries {
 		d := &a.Deliveries[i]
-		d.Address = workflow.Target{Way: d.Way, Address: d.Address}.Shown()
+		d.Address = workflow.Target{Channel: d.Channel, Address: d.Address}.Redacted()
 	}
 	return a, nil
 }

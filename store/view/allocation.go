@@ -32,8 +32,8 @@ func ScanAllocation(r sqlite.Scanner) (a compute.Allocation, err error) {
 	if taken == "" {
 		return a, nil
 	}
-	a.Taken = &workflow.SlurmEvidence{}
-	err = json.Unmarshal([]byte(taken), a.Taken)
+	a.NodeLoss = &workflow.SlurmEvidence{}
+	err = json.Unmarshal([]byte(taken), a.NodeLoss)
 	return a, sqlite.Wrap(err, "read the preemption of allocation %d", a.ID)
 }
 

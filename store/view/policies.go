@@ -45,7 +45,7 @@ func (s PolicySource) Policies(r *Run, rules JobRules) (p retry.Policies, err er
 		if err := s.JSON(&ofJob, `SELECT policy FROM job_policy WHERE id = ?`, rules.Policy.Int64); err != nil {
 			return p, fmt.Errorf("read job policy %d: %w", rules.Policy.Int64, err)
 		}
-		p.OnRunTimeout = ofJob.Timeouts.OnRun()
+		p.OnRunTimeout = ofJob.Timeouts.OnRunTimeout()
 		if p.Job, err = s.Resolve(&p, ofJob.RetryPolicies); err != nil {
 			return p, err
 		}

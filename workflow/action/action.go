@@ -1,5 +1,5 @@
-// Package action has what a workflow does at points of its life: its triggers, when they
-// are reached, and the settings of its actions.
+// Package action decides when the actions of a workflow are triggered, and checks their
+// settings.
 package action
 
 import (
@@ -12,8 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// The points of a workflow's life at which an action is triggered. Others can
-// be stored; nothing ever triggers them.
+// The trigger types. Other types can be stored, but are never triggered.
 const (
 	TriggerWorkflowStart    = "on_workflow_start"
 	TriggerWorkflowComplete = "on_workflow_complete"
@@ -23,19 +22,19 @@ const (
 	TriggerWorkerComplete   = "on_worker_complete"
 )
 
-// TriggerTypes lists them.
+// TriggerTypes returns all trigger types.
 func TriggerTypes() []string {
 	return []string{TriggerWorkflowStart, TriggerWorkflowComplete, TriggerJobsReady, TriggerJobsComplete,
 		TriggerWorkerStart, TriggerWorkerComplete, TriggerAutoSchedule}
 }
 
-// The types of an action. Others can be stored; runners leave them alone.
+// The action types. Other types can be stored, but runners ignore them.
 const (
 	RunCommands   = "run_commands"
 	ScheduleNodes = "schedule_nodes"
 )
 
-// Record is something to do at a point of a workflow's life.
+// Record is a stored action: something to do when its trigger is reached.
 type Record struct {
 	ID               int64
 	WorkflowID       int64
@@ -48,9 +47,9 @@ type Record struct {
 	Executed         bool
 	ExecutedAt       *string // RFC 3339
 	ExecutedBy       *int64  // compute node
-	Persistent       bool    // never executed for good: each runner may claim it
-	IsRecovery       bool    // made by a recovery; gone at the next initialisation
-	// TakenMS is since when the daemon carries it out; 0 if it does not.
+	Persistent       bool    // each runner may claim it, so that it is never finally executed
+	IsRecovery       bool    // created by a recovery; removed at the next initialization
+	// TakenMS is when the daemon began to carry it out; 0 if it is not doing so.
 	TakenMS int64
 }
 
@@ -86,9 +85,8 @@ func IsJobTrigger(trigger string) bool {
 	return trigger == TriggerJobsReady || trigger == TriggerJobsComplete
 }
 
-// RequiredTriggers is how often a trigger must count before its action is
-// pending: once for each of its jobs, else once. Without jobs a job trigger
-// never counts.
+// RequiredTriggers returns how often a trigger must count before its action is pending:
+// once for each of its jobs, otherwise once. A job trigger without jobs never counts.
 func RequiredTriggers(trigger string, jobIDs []int64) int64 {
 	if IsJobTrigger(trigger) && jobIDs != nil {
 		return int64(len(jobIDs))
@@ -96,8 +94,8 @@ func RequiredTriggers(trigger string, jobIDs []int64) int64 {
 	return 1
 }
 
-// TriggerReached reports whether a job in a status has satisfied a job trigger:
-// it has been ready at some time, or it is complete.
+// TriggerReached reports whether a job with this status satisfies a job trigger: it is
+// ready or later for TriggerJobsReady, or complete for TriggerJobsComplete.
 func TriggerReached(trigger string, s workflow.JobStatus) bool {
 	switch trigger {
 	case TriggerJobsReady:
@@ -108,15 +106,14 @@ func TriggerReached(trigger string, s workflow.JobStatus) bool {
 	return false
 }
 
-// TriggerCounts reports whether a change of a listed job's status counts for a
-// job trigger. A job that is ready once more after a failed attempt does not
-// count again.
+// TriggerCounts reports whether a change of a job's status counts for a job trigger. A job
+// that becomes ready again after a failed attempt does not count twice.
 func TriggerCounts(trigger string, from, to workflow.JobStatus) bool {
 	return TriggerReached(trigger, to) && !TriggerReached(trigger, from)
 }
 
-// Reset is what initialising does to an action: statuses are those of its
-// jobs afterwards. It says whether the action stays at all.
+// Reset returns the action as it is after an initialization, and whether it still exists.
+// The statuses are those of its jobs after the initialization.
 func Reset(a Record, onlyUninitialized bool, statuses []workflow.JobStatus) (Record, bool) {
 	if a.IsRecovery {
 		return a, false
@@ -140,8 +137,8 @@ func Reset(a Record, onlyUninitialized bool, statuses []workflow.JobStatus) (Rec
 	return a, true
 }
 
-// keepsExecuted: what the workflow's start did is not repeated for a part of
-// it, nor what was done for jobs that all stay complete.
+// keepsExecuted reports whether an executed action stays executed when only some jobs are
+// initialized: that of the workflow's start, and that of jobs that all stay complete.
 func keepsExecuted(trigger string, statuses []workflow.JobStatus) bool {
 	switch trigger {
 	case TriggerWorkflowStart:
@@ -152,8 +149,8 @@ func keepsExecuted(trigger string, statuses []workflow.JobStatus) bool {
 	return false
 }
 
-// MergeConfig overlays an action's config by the keys of patch and checks
-// the result.
+// MergeConfig returns the config of an action, overridden by the keys of patch. It returns
+// an error of CodeInvalid if the patch is empty or the result is not valid.
 func MergeConfig(trigger, actionType string, config, patch json.RawMessage) (json.RawMessage, error) {
 	changes, err := decodeObject(patch)
 	if err != nil {
@@ -174,8 +171,8 @@ func MergeConfig(trigger, actionType string, config, patch json.RawMessage) (jso
 	return text, ValidateConfig(trigger, actionType, text)
 }
 
-// ValidateConfig checks the config of run_commands and schedule_nodes; of
-// other types only that it is an object.
+// ValidateConfig returns an error of CodeInvalid if the config of an action is not valid.
+// For types other than run_commands and schedule_nodes it only has to be an object.
 func ValidateConfig(trigger, actionType string, config json.RawMessage) error {
 	fields, err := decodeObject(config)
 	if err != nil {
@@ -183,7 +180,7 @@ func ValidateConfig(trigger, actionType string, config json.RawMessage) error {
 	}
 	switch {
 	case trigger == TriggerAutoSchedule && actionType != ScheduleNodes:
-		return workflow.Errorf(workflow.CodeInvalid, "%s is for schedule_nodes, not for %s", trigger, actionType)
+		return workflow.Errorf(workflow.CodeInvalid, "trigger %s needs the action type schedule_nodes, not %s", trigger, actionType)
 	case trigger == TriggerAutoSchedule:
 		return validateKeys(fields, autoScheduleKeys, trigger)
 	case actionType == RunCommands:
@@ -197,7 +194,7 @@ func ValidateConfig(trigger, actionType string, config json.RawMessage) error {
 func validateRunCommands(fields map[string]json.RawMessage) error {
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if key != "commands" {
-			return invalidConfig("run_commands has the key commands alone, not %s", key)
+			return invalidConfig("run_commands has only the key commands, not %s", key)
 		}
 	}
 	var commands []*string
@@ -211,7 +208,7 @@ func validateRunCommands(fields map[string]json.RawMessage) error {
 	return nil
 }
 
-// What the value of a key must be, in words.
+// What the value of a key must be, as text for errors.
 const (
 	isInteger  = "an integer"
 	isPositive = "an integer above 0"
@@ -220,10 +217,10 @@ const (
 	isDuration = "an ISO 8601 duration of a second or more, such as PT5M"
 )
 
-// isPreference is what the value of prefer must be, in words.
+// isPreference is what the value of prefer must be, as text for errors.
 var isPreference = "one of " + strings.Join(workflow.Preferences(), ", ")
 
-// scheduleNodesKeys says of each key what its value must be.
+// scheduleNodesKeys has the keys of schedule_nodes and what their values must be.
 var scheduleNodesKeys = map[string]string{
 	"scheduler_id":              isInteger,
 	"scheduler_type":            isText,
@@ -232,8 +229,8 @@ var scheduleNodesKeys = map[string]string{
 	"max_parallel_jobs":         isInteger,
 }
 
-// autoScheduleKeys are those of an action that asks for as many allocations as
-// are needed.
+// autoScheduleKeys has the keys of an action that requests as many allocations as are
+// needed.
 var autoScheduleKeys = map[string]string{
 	"scheduler_id":          isInteger,
 	"scheduler_type":        isText,
@@ -251,17 +248,17 @@ func validateKeys(fields map[string]json.RawMessage, keys map[string]string, wha
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		want, known := keys[key]
 		if !known {
-			return invalidConfig("%s has no key %s; it has %s", what, key, strings.Join(slices.Sorted(maps.Keys(keys)), ", "))
+			return invalidConfig("%s has no key %s; the keys are %s", what, key, strings.Join(slices.Sorted(maps.Keys(keys)), ", "))
 		}
-		if !isOf(want, fields[key]) {
+		if !isValid(want, fields[key]) {
 			return invalidConfig("%s must be %s", key, want)
 		}
 	}
 	return nil
 }
 
-// isOf reports whether a JSON value is what is wanted.
-func isOf(want string, value json.RawMessage) bool {
+// isValid reports whether a JSON value is what it must be.
+func isValid(want string, value json.RawMessage) bool {
 	switch want {
 	case isInteger:
 		return decodes[int64](value)
@@ -284,7 +281,7 @@ func isOf(want string, value json.RawMessage) bool {
 	return err == nil && seconds > 0
 }
 
-// decodes reports whether a JSON value is a T; null is none.
+// decodes reports whether a JSON value is a T. null is not.
 func decodes[T any](text json.RawMessage) bool {
 	var v *T
 	return json.Unmarshal(text, &v) == nil && v != nil

@@ -22,7 +22,7 @@ func TestValidateConfig(t *testing.T) {
 		{action.RunCommands, `{"commands":["a",null]}`, "commands must be a list of strings"},
 		{action.RunCommands, `{"commands":null}`, "commands must not be empty"},
 		{action.RunCommands, `{}`, "commands must be a list of strings"},
-		{action.RunCommands, `{"commands":["a"],"shell":"zsh"}`, "run_commands has the key commands alone, not shell"},
+		{action.RunCommands, `{"commands":["a"],"shell":"zsh"}`, "run_commands has only the key commands, not shell"},
 		{action.ScheduleNodes, `{}`, ""},
 		{action.ScheduleNodes, `{"scheduler_id":1,"scheduler_type":"slurm","num_allocations":2,"start_one_worker_per_node":true,"max_parallel_jobs":3}`, ""},
 		{action.ScheduleNodes, `{"scheduler_id":"1"}`, "scheduler_id must be an integer"},
@@ -30,7 +30,7 @@ func TestValidateConfig(t *testing.T) {
 		{action.ScheduleNodes, `{"scheduler_type":1}`, "scheduler_type must be a string"},
 		{action.ScheduleNodes, `{"start_one_worker_per_node":"yes"}`, "start_one_worker_per_node must be true or false"},
 		{action.ScheduleNodes, `{"max_parallel_jobs":null}`, "max_parallel_jobs must be an integer"},
-		{action.ScheduleNodes, `{"nodes":1}`, "schedule_nodes has no key nodes; it has max_parallel_jobs, num_allocations, scheduler_id, scheduler_type, start_one_worker_per_node"},
+		{action.ScheduleNodes, `{"nodes":1}`, "schedule_nodes has no key nodes; the keys are max_parallel_jobs, num_allocations, scheduler_id, scheduler_type, start_one_worker_per_node"},
 		{"something_else", `{"any":["thing"]}`, ""},
 		{"something_else", `[]`, "it must be a JSON object"},
 		{"something_else", `null`, "it must be a JSON object"},
@@ -64,7 +64,7 @@ func TestValidateAutoSchedule(t *testing.T) {
 		{`{"max_ready_age":"2m"}`, "max_ready_age must be an ISO 8601 duration of a second or more, such as PT5M"},
 		{`{"idle_timeout":"PT0S"}`, "idle_timeout must be an ISO 8601 duration of a second or more, such as PT5M"},
 		{`{"idle_timeout":30}`, "idle_timeout must be an ISO 8601 duration of a second or more, such as PT5M"},
-		{`{"num_allocations":1}`, "auto_schedule_on_ready_jobs has no key num_allocations; it has give_up_after, idle_timeout, max_allocations, " +
+		{`{"num_allocations":1}`, "auto_schedule_on_ready_jobs has no key num_allocations; the keys are give_up_after, idle_timeout, max_allocations, " +
 			"max_parallel_jobs, max_ready_age, max_submit_per_minute, min_ready_jobs, prefer, scheduler_id, scheduler_type"},
 	} {
 		got := ""

@@ -7,12 +7,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// TriggerAutoSchedule is no point of time: as long as jobs are ready that no
-// allocation will take, the daemon asks Slurm for some. It alone carries the
-// action out, so the action is never pending, and nobody can claim it.
+// TriggerAutoSchedule makes the daemon request allocations whenever there are ready jobs
+// that no allocation will take. Only the daemon carries the action out, so it is never
+// pending, and runners cannot claim it.
 const TriggerAutoSchedule = "auto_schedule_on_ready_jobs"
 
-// ValidateAutoSchedule says what is wrong with limits.
+// ValidateAutoSchedule returns an error of CodeInvalid if the limits are not valid.
 func ValidateAutoSchedule(l *workflow.AutoSchedule) error {
 	config, err := json.Marshal(l)
 	if err != nil {
@@ -21,7 +21,7 @@ func ValidateAutoSchedule(l *workflow.AutoSchedule) error {
 	return ValidateConfig(TriggerAutoSchedule, ScheduleNodes, config)
 }
 
-// NodesConfig is the config of an action schedule_nodes.
+// NodesConfig is the config of a schedule_nodes action.
 type NodesConfig struct {
 	SchedulerID           *int64 `json:"scheduler_id,omitempty"`
 	SchedulerType         string `json:"scheduler_type,omitempty"`
@@ -35,11 +35,12 @@ type NodesConfig struct {
 // and the minimum are 1.
 func (c *NodesConfig) Count() int64 { return max(c.NumAllocations, 1) }
 
-// IsAutoSchedule reports whether the daemon alone carries the action out, for
-// as long as the run lasts.
+// IsAutoSchedule reports whether only the daemon carries the action out, as long as the
+// run lasts.
 func (a *Record) IsAutoSchedule() bool { return a.TriggerType == TriggerAutoSchedule }
 
-// ScheduleNodes reads the config of an action schedule_nodes.
+// ScheduleNodes returns the decoded config of a schedule_nodes action, or an error if it
+// is not valid JSON.
 func (a *Record) ScheduleNodes() (c NodesConfig, err error) {
 	if err := json.Unmarshal(a.Config, &c); err != nil {
 		return c, fmt.Errorf("read the config of action %d: %w", a.ID, err)

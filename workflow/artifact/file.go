@@ -1,5 +1,5 @@
-// Package artifact has what jobs read and write: files and user data, and whether the
-// inputs of a job have changed.
+// Package artifact has the files and user data that jobs read and write, and detects
+// whether the inputs of a job have changed.
 package artifact
 
 // File is a file that jobs read or write.
@@ -9,11 +9,11 @@ type File struct {
 	Name       string
 	Path       string
 	Identifier *string  // stays the same when the path changes
-	ModTime    *float64 // seconds since the epoch; nil if it was not there
+	ModTime    *float64 // seconds since the epoch; nil if it did not exist
 }
 
-// JobFileRelationship links a file's producer with a consumer; either may be
-// missing, not both.
+// JobFileRelationship links the producer of a file with a consumer. One of them may be
+// missing.
 type JobFileRelationship struct {
 	FileID          int64   `json:"file_id"`
 	FileName        string  `json:"file_name"`

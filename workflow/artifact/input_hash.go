@@ -11,8 +11,8 @@ import (
 	"slices"
 )
 
-// HashInput is what a job's outcome depends on, as far as the database knows.
-// The order of ids and of the keys of JSON objects does not matter.
+// HashInput is what the outcome of a job depends on, as far as the database knows. The
+// order of ids and of keys of JSON objects does not matter.
 type HashInput struct {
 	Command          string
 	InvocationScript *string // empty is the same as none
@@ -31,8 +31,8 @@ type UserDataContent struct {
 	Data json.RawMessage
 }
 
-// InputHash returns a hash of in: it changes exactly when something in it does.
-// Only equality means anything.
+// InputHash returns a hash of in, which changes exactly when in changes. Hashes can only be
+// compared for equality.
 func InputHash(in HashInput) string {
 	buf := make([]byte, 0, 512)
 	buf = appendText(buf, in.Command)
@@ -75,9 +75,8 @@ func appendIDs(buf []byte, ids []int64) []byte {
 	return buf
 }
 
-// canonicalJSON writes a value without spaces and with sorted keys; numbers
-// stay as they are written. What is not JSON stays as it is, and no data is the
-// same as null.
+// canonicalJSON returns a JSON value without spaces and with sorted keys; numbers stay as
+// written. It returns null for no data, and text that is not JSON unchanged.
 func canonicalJSON(data json.RawMessage) []byte {
 	if len(data) == 0 {
 		return []byte("null")

@@ -8,11 +8,11 @@ type UserData struct {
 	WorkflowID  int64
 	IsEphemeral bool
 	Name        string
-	Data        json.RawMessage // nil for null and for not there
+	Data        json.RawMessage // nil for null or if there is no value
 }
 
-// JobUserDataRelationship links a record's producer with a consumer; either
-// may be missing, not both.
+// JobUserDataRelationship links the producer of a record with a consumer. One of them may
+// be missing.
 type JobUserDataRelationship struct {
 	UserDataID      int64   `json:"user_data_id"`
 	UserDataName    string  `json:"user_data_name"`

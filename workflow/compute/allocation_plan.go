@@ -1,25 +1,25 @@
 package compute
 
-// AllocationPlan says which allocations suit jobs, and what these cost.
+// AllocationPlan says which allocations suit the jobs, and what they cost.
 type AllocationPlan struct {
 	Analysis        WorkAnalysis       `json:"workflow_analysis"`
-	Cluster         []PartitionState   `json:"cluster_state"` // empty if Slurm was not asked
+	Cluster         []PartitionState   `json:"cluster_state"` // empty if Slurm was not queried
 	Recommendations []AllocationAdvice `json:"recommendations"`
 	Warnings        []string           `json:"warnings"`
 	Groups          []AllocationGroup  `json:"resource_groups"`
 	SiteName        string             `json:"profile_name"`
 	SiteTitle       string             `json:"profile_display_name"`
 	Account         string             `json:"account"`
-	// NodeSeconds is what the recommended allocations have at most, and Charge what the
+	// NodeSeconds is the maximum that the recommended allocations use, and Charge what the
 	// site charges for that, in its own unit.
 	NodeSeconds int64   `json:"node_seconds"`
 	Charge      float64 `json:"charge"`
 }
 
-// WorkAnalysis is how many jobs there are, and how many can run at a time.
+// WorkAnalysis says how many jobs there are, and how many can run at the same time.
 type WorkAnalysis struct {
 	TotalJobs      int `json:"total_jobs"`      // entries of the specification, if there is one
-	TotalInstances int `json:"total_instances"` // jobs that they stand for
+	TotalInstances int `json:"total_instances"` // jobs after expansion
 	Depth          int `json:"dependency_depth"`
 	MaxParallelism int `json:"max_parallelism"`
 	AtLevel        int `json:"max_parallelism_level"`
@@ -39,17 +39,17 @@ type PartitionState struct {
 	RunningJobs  int64  `json:"running_jobs"`
 }
 
-// AllocationGroup is jobs that share a scheduler.
+// AllocationGroup is a group of jobs that share a scheduler.
 type AllocationGroup struct {
 	Name       string `json:"name"`
 	Partition  string `json:"partition"`
 	Reason     string `json:"reason,omitempty"` // for the partition
 	JobCount   int    `json:"job_count"`
 	Walltime   string `json:"walltime"`
-	IdealNodes int64  `json:"ideal_nodes"` // at the widest place
+	IdealNodes int64  `json:"ideal_nodes"` // for the largest number of jobs that can run at the same time
 }
 
-// AllocationAdvice is how to request the nodes of a group.
+// AllocationAdvice says how to request the nodes of a group.
 type AllocationAdvice struct {
 	Group       string          `json:"group_name"`
 	Partition   string          `json:"partition"`
@@ -61,11 +61,11 @@ type AllocationAdvice struct {
 	Walltime    string          `json:"walltime"`
 	JobCount    int             `json:"job_count"`
 	Estimates   []StartEstimate `json:"sbatch_estimates"`
-	// NodeSeconds is what the allocations have at most.
+	// NodeSeconds is the maximum that the allocations use.
 	NodeSeconds int64 `json:"node_seconds"`
 }
 
-// StartEstimate is when Slurm would start an allocation that were requested now.
+// StartEstimate is when Slurm would start an allocation that is requested now.
 type StartEstimate struct {
 	Nodes       int64  `json:"nodes"`
 	Start       string `json:"start_time"` // RFC 3339

@@ -1,5 +1,5 @@
-// Package compute is what a workflow runs on: the allocations that were asked of
-// Slurm, the nodes where runners work, and the schedulers that describe both.
+// Package compute has what a workflow runs on: the allocations that were requested from
+// Slurm, the nodes of runners, and the schedulers that describe both.
 package compute
 
 import "encoding/json"
@@ -10,8 +10,8 @@ const (
 	SchedulerSlurm = "slurm"
 )
 
-// Node is a runner's life on one node, or on several for which one
-// runner answers. Resources are per node.
+// Node is a runner on one node, or on several nodes that it serves together. Resources are
+// per node.
 type Node struct {
 	ID                int64
 	WorkflowID        int64
@@ -28,7 +28,7 @@ type Node struct {
 	TimeLimit         *string // ISO 8601
 	SchedulerConfigID *int64
 	Type              string          // local, slurm
-	Labels            []string        // sorted, without repeats
+	Labels            []string        // sorted, without duplicates
 	Scheduler         json.RawMessage // free form; nil if not given
 
 	SampleCount     *int64
@@ -38,7 +38,7 @@ type Node struct {
 	AvgMemoryBytes  *int64
 }
 
-// NodeUpdate is a change of a compute node: a nil field is kept. Labels
+// NodeUpdate is a change of a compute node: a nil field keeps the stored value. Labels
 // cannot change.
 type NodeUpdate struct {
 	Hostname          *string

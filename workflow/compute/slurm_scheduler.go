@@ -1,6 +1,6 @@
 package compute
 
-// SlurmScheduler is the shape of an allocation to ask Slurm for.
+// SlurmScheduler is the shape of the allocations to request from Slurm.
 type SlurmScheduler struct {
 	ID                   int64
 	WorkflowID           int64

@@ -1,6 +1,6 @@
 package compute
 
-// SlurmStats is what Slurm accounted for an attempt's step.
+// SlurmStats is what Slurm's accounting has about the step of an attempt.
 type SlurmStats struct {
 	ID                int64
 	WorkflowID        int64

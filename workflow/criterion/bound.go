@@ -2,16 +2,16 @@ package criterion
 
 import "math"
 
-// Decide says whether the condition always holds, or never, whatever happens to
-// a workflow of at least so many jobs that is not canceled. It knows that the
-// numbers of jobs add up to the total and that nothing is negative; conditions
-// for which that is not enough are neither.
+// Decide returns whether the condition is always or never true, however the jobs of a
+// workflow end that has at least this number of jobs and is not canceled. It uses only that
+// the numbers of jobs add up to the total and are not negative. If that does not decide the
+// condition, both results are false.
 func (e *Expr) Decide(jobs int64) (always, never bool) {
 	may := e.root.outcomes(float64(jobs))
 	return !may.beFalse, !may.beTrue
 }
 
-// outcomes are what a condition may come to.
+// outcomes says which values a condition may have.
 type outcomes struct{ beTrue, beFalse bool }
 
 func (n *node) outcomes(jobs float64) outcomes {
@@ -51,15 +51,16 @@ func (n *node) outcomes(jobs float64) outcomes {
 	}
 }
 
-// linear is a number as a sum: a constant, and how often each unknown is in it.
-// The unknowns parts add up to the total; others are only not negative.
+// linear is a number as a linear sum: a constant plus unknowns with their factors. The
+// unknowns in parts add up to the total; of others it is only known that they are not
+// negative.
 type linear struct {
 	constant float64
 	parts    [5]float64
 	others   map[string]float64
 }
 
-// The parts of the total. A run that is not canceled has none that did not run.
+// The parts of the total. A run that is not canceled has no jobs that did not run.
 const (
 	partCompleted = iota
 	partFailed    // but not terminated
@@ -68,7 +69,7 @@ const (
 	partDisabled
 )
 
-// linear returns the sum of a number; nil if it is none.
+// linear returns a number as a linear sum; nil if it is not linear.
 func (n *node) linear() *linear {
 	switch n.op {
 	case opNumber:
@@ -147,8 +148,8 @@ func (l *linear) plus(other *linear, times float64) *linear {
 	return sum
 }
 
-// bounds returns the least and the greatest value. A sum over parts that add up
-// to something is extreme where one of them is everything.
+// bounds returns the smallest and the largest value. As the parts add up to the total, the
+// sum is smallest and largest where a single part is the whole total.
 func (l *linear) bounds(jobs float64) (low, high float64) {
 	least, most := l.parts[0], l.parts[0]
 	for _, n := range l.parts {

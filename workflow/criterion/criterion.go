@@ -1,11 +1,10 @@
-// Package criterion is the language of success_if: a condition over the numbers
-// that a run has come to, such as
+// Package criterion is the language of success_if: a condition on the numbers of jobs of a
+// run, such as
 //
 //	completed >= 0.95 * total && failed_in("critical_*") == 0
 //
-// It has numbers, the names and functions below, + - * /, comparisons, && || !
-// and parentheses. It has no side effects and takes time in proportion to its
-// length.
+// It has numbers, the names and functions below, + - * /, comparisons, && || ! and
+// parentheses. Evaluation has no side effects and takes time proportional to the length.
 package criterion
 
 import (
@@ -19,7 +18,7 @@ import (
 const (
 	Total      = "total"
 	Completed  = "completed"
-	Failed     = "failed" // terminated ones too
+	Failed     = "failed" // includes terminated jobs
 	Terminated = "terminated"
 	Canceled   = "canceled"
 	Disabled   = "disabled"
@@ -27,14 +26,14 @@ const (
 	Retried    = "retried" // attempts that were followed by another one
 )
 
-// The functions. All but AttemptsBy take a job's name, or a pattern with * and
-// ?, and count the jobs that it matches.
+// The functions. All except AttemptsBy take the name of a job, or a pattern with * and ?,
+// and count the jobs that it matches.
 const (
 	TotalIn     = "total_in"
 	CompletedIn = "completed_in"
 	FailedIn    = "failed_in"
 	CanceledIn  = "canceled_in"
-	AttemptsBy  = "attempts_by" // takes a cause, and counts the attempts that it ended
+	AttemptsBy  = "attempts_by" // takes a cause, and counts the attempts that ended for it
 )
 
 var (
@@ -42,28 +41,28 @@ var (
 	functions = []string{TotalIn, CompletedIn, FailedIn, CanceledIn, AttemptsBy}
 )
 
-// MaxLength bounds a condition, in bytes.
+// MaxLength is the maximum length of a condition in bytes.
 const MaxLength = 2000
 
 // Call is a use of a function.
 type Call struct {
 	Function string
 	Argument string
-	Offset   int // of the argument in the text, in bytes, with its quotes
+	Offset   int // of the argument in the text, in bytes, including its quotes
 	Length   int
 }
 
-// IsPattern reports whether the argument is about jobs.
+// IsPattern reports whether the argument is a name or a pattern of jobs.
 func (c Call) IsPattern() bool { return c.Function != AttemptsBy }
 
-// Expr is a condition that was compiled.
+// Expr is a compiled condition.
 type Expr struct {
 	text  string
 	root  *node
 	calls []Call
 }
 
-// Text returns what was compiled.
+// Text returns the text of the condition.
 func (e *Expr) Text() string { return e.text }
 
 // Calls returns all uses of functions in the order of the text.
@@ -75,19 +74,19 @@ type Error struct {
 	Message, Hint  string
 }
 
-// Error returns the message with the number of the character that it is about.
+// Error returns the message with the number of the character where the error is.
 func (e *Error) Error() string { return fmt.Sprintf("%s (character %d)", e.Message, e.Offset+1) }
 
-// Values are the numbers of a run.
+// Values provides the numbers of a run.
 type Values interface {
-	// Number returns what a name stands for.
+	// Number returns the number for a name.
 	Number(name string) float64
-	// Call returns the number of a function for an argument.
+	// Call returns the result of a function.
 	Call(function, argument string) float64
 }
 
-// Eval reports whether the condition holds. What is divided by 0 is not a
-// number: every comparison with it but != is false.
+// Eval reports whether the condition is true. A division by 0 gives NaN: every comparison
+// with it except != is false.
 func (e *Expr) Eval(v Values) bool { return e.root.truth(v) }
 
 func (n *node) truth(v Values) bool {
@@ -145,11 +144,11 @@ func (n *node) value(v Values) float64 {
 	}
 }
 
-// Match reports whether a pattern, in which * stands for any text and ? for one
-// character, is a job's name.
+// Match reports whether a pattern matches the name of a job. In the pattern, * matches any
+// text and ? any character.
 func Match(pattern, name string) bool {
 	p, s := []rune(pattern), []rune(name)
-	star, from := -1, 0 // the last * and where its text ends if it is tried again
+	star, from := -1, 0 // the last *, and where its text ends at the next try
 	i, k := 0, 0
 	for k < len(s) {
 		switch {

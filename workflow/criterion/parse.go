@@ -18,7 +18,7 @@ const (
 	opMinus
 	opTimes
 	opDivide
-	opTrue // from here on they are true or false
+	opTrue // this and the following are conditions
 	opFalse
 	opNot
 	opAnd
@@ -47,13 +47,13 @@ type parser struct {
 	calls  []Call
 }
 
-// maxDepth bounds how deep parentheses and signs nest.
+// maxDepth limits the nesting of parentheses and signs.
 const maxDepth = 100
 
-// Compile reads a condition. What is wrong is an *Error.
+// Compile returns the compiled condition, or an *Error if it is not valid.
 func Compile(text string) (*Expr, error) {
 	if len(text) > MaxLength {
-		return nil, &Error{Offset: MaxLength, Length: len(text) - MaxLength, Message: fmt.Sprintf("a condition has at most %d bytes", MaxLength)}
+		return nil, &Error{Offset: MaxLength, Length: len(text) - MaxLength, Message: fmt.Sprintf("the condition is longer than %d bytes", MaxLength)}
 	}
 	all, wrong := tokens(text)
 	if wrong != nil {
@@ -94,13 +94,13 @@ func (p *parser) chain(depth int, operator string, op op, part func(int) (*node,
 	left, wrong := part(depth)
 	for wrong == nil && p.next().is(operator) {
 		if !left.isCondition() {
-			return nil, start.fail("this is a number, but "+operator+" joins conditions", "compare it with something")
+			return nil, start.fail("this is a number, but "+operator+" joins conditions", "compare it with a number")
 		}
 		p.take()
 		start = p.next()
 		var right *node
 		if right, wrong = part(depth); wrong == nil && !right.isCondition() {
-			return nil, start.fail("this is a number, but "+operator+" joins conditions", "compare it with something")
+			return nil, start.fail("this is a number, but "+operator+" joins conditions", "compare it with a number")
 		}
 		left = &node{op: op, left: left, right: right}
 	}
@@ -127,12 +127,12 @@ func (p *parser) comparison(depth int) (*node, *Error) {
 	case right.isCondition():
 		return nil, start.fail("this is a condition, but "+t.text+" compares numbers", "")
 	case again.kind == 'o' && comparisons[again.text] != 0:
-		return nil, again.fail("a comparison has two sides", "join two of them by &&")
+		return nil, again.fail("comparisons cannot be chained", "join them with &&")
 	}
 	return &node{op: op, left: left, right: right}, nil
 }
 
-// operand is a sum, with where it starts.
+// operand reads a sum, and returns its first token too.
 func (p *parser) operand(depth int) (*node, token, *Error) {
 	start := p.next()
 	n, wrong := p.arithmetic(depth, map[string]op{"+": opPlus, "-": opMinus}, p.product)
@@ -172,13 +172,13 @@ func (p *parser) arithmetic(depth int, ops map[string]op, part func(int) (*node,
 	return left, wrong
 }
 
-// factor is a number, a name, a call, a sign with one of these, or something in
+// factor reads a number, a name, a call, a sign with one of these, or an expression in
 // parentheses.
 func (p *parser) factor(depth int) (*node, *Error) {
 	t := p.take()
 	switch {
 	case depth > maxDepth:
-		return nil, t.fail("this is nested too deep", "")
+		return nil, t.fail("this is nested too deeply", "")
 	case t.kind == 'n':
 		return number(t)
 	case t.kind == 'w':
@@ -189,9 +189,9 @@ func (p *parser) factor(depth int) (*node, *Error) {
 		case wrong != nil:
 			return nil, wrong
 		case t.text == "-" && n.isCondition():
-			return nil, t.fail("- stands before numbers, this is a condition", "write !")
+			return nil, t.fail("- applies to numbers, but this is a condition", "write !")
 		case t.text == "!" && !n.isCondition():
-			return nil, t.fail("! stands before conditions, this is a number", "put the comparison into parentheses")
+			return nil, t.fail("! applies to conditions, but this is a number", "put the comparison into parentheses")
 		case t.text == "-":
 			return &node{op: opNegate, left: n}, nil
 		}
@@ -206,7 +206,7 @@ func (p *parser) factor(depth int) (*node, *Error) {
 		}
 		return n, nil
 	case t.kind == 0:
-		return nil, t.fail("something is missing at the end", "for example completed >= 0.95 * total")
+		return nil, t.fail("the condition is incomplete", "write for example completed >= 0.95 * total")
 	}
 	return nil, t.unexpected()
 }
@@ -231,8 +231,8 @@ func (p *parser) word(t token) (*node, *Error) {
 	case slices.Contains(functions, t.text):
 		return nil, t.fail(t.text+" is a function", "write "+example(t.text))
 	case !slices.Contains(names, t.text):
-		return nil, t.fail(fmt.Sprintf("there is no number %q", t.text), "the numbers are "+strings.Join(names, ", ")+"; "+
-			"a job is named by a function, for example "+example(FailedIn))
+		return nil, t.fail(fmt.Sprintf("unknown name %q", t.text), "the names are "+strings.Join(names, ", ")+"; "+
+			"use a function for single jobs, for example "+example(FailedIn))
 	}
 	return &node{op: opName, name: t.text}, nil
 }
@@ -246,7 +246,7 @@ func example(function string) string {
 
 func (p *parser) call(t token) (*node, *Error) {
 	if !slices.Contains(functions, t.text) {
-		return nil, t.fail(fmt.Sprintf("there is no function %q", t.text), "the functions are "+strings.Join(functions, ", "))
+		return nil, t.fail(fmt.Sprintf("unknown function %q", t.text), "the functions are "+strings.Join(functions, ", "))
 	}
 	p.take()
 	argument := p.take()

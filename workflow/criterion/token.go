@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// token is a word of the text; an empty one is its end.
+// token is a token of the text; kind 0 is the end of the text.
 type token struct {
 	kind   byte // 'n' number, 'w' word, 's' string, 'o' operator, 0 the end
 	text   string
@@ -22,7 +22,7 @@ func (t token) fail(message, hint string) *Error {
 // operators, longer ones first.
 var operators = []string{"&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "+", "-", "*", "/", "(", ")"}
 
-// instead says what to write for what other languages have.
+// instead has our operators for those of other languages.
 var instead = map[string]string{"=": "==", "&": "&&", "|": "||", "and": "&&", "or": "||", "'": `"`}
 
 func (t token) unexpected() *Error {
@@ -33,7 +33,7 @@ func (t token) unexpected() *Error {
 	return t.fail("unexpected "+t.text, hint)
 }
 
-// tokens cuts a text into its words.
+// tokens splits a text into tokens, or returns an *Error.
 func tokens(text string) ([]token, *Error) {
 	var all []token
 	for at := 0; at < len(text); {
@@ -52,7 +52,7 @@ func tokens(text string) ([]token, *Error) {
 			end := strings.IndexByte(rest[1:], '"')
 			if end < 0 {
 				t.text = rest
-				return nil, t.fail("this text has no end", `put a " behind it`)
+				return nil, t.fail("the closing quote is missing", `put a " at the end of the text`)
 			}
 			t.kind, t.text = 's', rest[:end+2]
 		default:
@@ -68,7 +68,7 @@ func tokens(text string) ([]token, *Error) {
 	return append(all, token{offset: len(text)}), nil
 }
 
-// span is the length of the part that has only some characters.
+// span returns the length of the prefix that has only characters of a set.
 func span(text, set string) int {
 	return len(text) - len(strings.TrimLeft(text, set))
 }

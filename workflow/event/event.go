@@ -1,5 +1,4 @@
-// Package event has the log of a workflow: its entries, how severe they are, and what
-// they carry.
+// Package event has the entries of a workflow's log, their severities and their data.
 package event
 
 import (
@@ -8,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// CategoryUser and the others are data.category, by which torc's clients filter.
+// The values of data.category, by which torc's clients filter.
 const (
 	CategoryUser      = "user_action"
 	CategoryWorkflow  = "workflow"
@@ -19,7 +18,7 @@ const (
 	CategoryMemory    = "memory"
 )
 
-// Event is one entry of a workflow's log. Seq has no gap within a workflow.
+// Event is one entry of a workflow's log. Seq has no gaps within a workflow.
 type Event struct {
 	ID          int64
 	WorkflowID  int64
@@ -30,8 +29,8 @@ type Event struct {
 	Data        json.RawMessage
 }
 
-// OfStatus returns the type and severity of the event that a job has reached a
-// status; ok is false for statuses that no event reports.
+// OfStatus returns the type and severity of the event for a job that reached a status; ok
+// is false for statuses without an event.
 func OfStatus(s workflow.JobStatus) (t workflow.EventType, severity Severity, ok bool) {
 	switch s {
 	case workflow.Running:

@@ -23,7 +23,7 @@ type LaunchPausedPayload struct {
 	workflow.LaunchPause
 }
 
-// JobEndedPayload is the data of the events that a job has ended or is held.
+// JobEndedPayload is the data of the events for a job that has ended or is held.
 // The first four fields are torc's.
 type JobEndedPayload struct {
 	JobID      int64              `json:"job_id"`
@@ -37,14 +37,15 @@ type JobEndedPayload struct {
 	Text      string             `json:"text,omitempty"` // the cause in one line
 	Category  string             `json:"category_of_failure,omitempty"`
 	Reason    string             `json:"reason,omitempty"` // of the decision
-	// RoutedToEnd and OriginalFailedJob are set when the job was not
-	// successful: the run goes on to its end all the same. They are not of jobs
-	// that come after the end: the end job, and those of a compensation.
+	// RoutedToEnd and OriginalFailedJob are set if the job was not successful and the run
+	// nevertheless continues to its end. They are not set for the end job and for jobs of
+	// a compensation.
 	RoutedToEnd       bool   `json:"routed_to_end,omitempty"`
 	OriginalFailedJob string `json:"original_failed_job,omitempty"`
 }
 
-// NewJobEndedPayload fills in what follows from the status of a job before the end.
+// NewJobEndedPayload returns the payload for a job that is neither an end job nor part of a
+// compensation.
 func NewJobEndedPayload(jobID int64, name string, runID, attempt int64, status workflow.JobStatus, c workflow.Cause, reason string) JobEndedPayload {
 	p := JobEndedPayload{JobID: jobID, JobName: name, Status: status, ReturnCode: c.ReturnCode,
 		RunID: runID, AttemptID: attempt, Cause: c.Kind, Text: c.Text, Reason: reason}
@@ -82,11 +83,11 @@ type JobsSkippedPayload struct {
 	Count      int64  `json:"count"`
 	FirstJobID int64  `json:"first_job_id"`
 	LastJobID  int64  `json:"last_job_id"`
-	SkippedBy  int64  `json:"skipped_by"` // the job whose end began it
+	SkippedBy  int64  `json:"skipped_by"` // the job that was not successful
 }
 
-// SiblingsCanceledPayload is the data of EventSiblingsCanceled: the live jobs
-// are to be ended.
+// SiblingsCanceledPayload is the data of EventSiblingsCanceled: the live jobs are being
+// ended.
 type SiblingsCanceledPayload struct {
 	Category string             `json:"category"` // job
 	RunID    int64              `json:"run_id"`
@@ -97,8 +98,8 @@ type SiblingsCanceledPayload struct {
 	Count    int64              `json:"count"`
 }
 
-// JobsNotNeededPayload is the data of EventJobsNotNeeded: jobs that were
-// disabled because nothing failed that they were to run after.
+// JobsNotNeededPayload is the data of EventJobsNotNeeded: jobs that run only after a
+// failure and were disabled because there was none.
 type JobsNotNeededPayload struct {
 	Category   string `json:"category"` // job
 	RunID      int64  `json:"run_id"`
@@ -116,10 +117,11 @@ type JobRecoveredPayload struct {
 	ReturnCode int64           `json:"return_code"`
 	Error      string          `json:"error,omitempty"`
 	Action     workflow.Action `json:"action"` // what happened then
-	// If it failed: why the job goes on so, and the rule that says it.
+	// Reason and Rule say, if the script failed, why the action was chosen and which rule
+	// decided.
 	Reason      string `json:"reason,omitempty"`
 	Rule        string `json:"rule,omitempty"`
-	NotBeforeMS *int64 `json:"not_before_ms,omitempty"` // if the rule has the retry wait
+	NotBeforeMS *int64 `json:"not_before_ms,omitempty"` // if the rule delays the retry
 }
 
 // JobClassifiedPayload is the data of EventJobClassified.
@@ -130,13 +132,13 @@ type JobClassifiedPayload struct {
 	Status  workflow.JobStatus `json:"status"` // ready or failed
 	Author  string             `json:"author"`
 	Reason  string             `json:"reason,omitempty"`
-	// Confidence is certain, likely or guess, if the author has said it.
+	// Confidence is certain, likely or guess, if the author gave one.
 	Confidence workflow.Confidence `json:"confidence,omitempty"`
-	Asks       string              `json:"asks,omitempty"` // what the next attempt asks for, such as "memory 4g -> 8g"
+	Asks       string              `json:"asks,omitempty"` // the changed requirements of the next attempt, such as "memory 4g -> 8g"
 }
 
-// WorkflowCanceledPayload is the data of EventWorkflowCanceled as torc writes
-// it when somebody cancels.
+// WorkflowCanceledPayload is the data of EventWorkflowCanceled, as torc writes it when a
+// user cancels.
 type WorkflowCanceledPayload struct {
 	Category   string `json:"category"` // workflow
 	Message    string `json:"message"`
@@ -150,20 +152,20 @@ type LossSupersededPayload struct {
 	JobName   string             `json:"job_name"`
 	RunID     int64              `json:"run_id"`
 	AttemptID int64              `json:"attempt_id"`
-	Cause     workflow.CauseKind `json:"cause"` // that was recorded and does not stand
+	Cause     workflow.CauseKind `json:"cause"` // the recorded cause, which no longer applies
 }
 
-// OOMDoubtfulPayload is the data of EventOOMDoubtful: an attempt that may have lost a
-// process to the kernel, and the jobs that may have done so in its place. Of an
-// allocation that Slurm calls OUT_OF_MEMORY, of which nobody knows more, it has the
-// allocation, the others and the text.
+// OOMDoubtfulPayload is the data of EventOOMDoubtful: an attempt of which the kernel may
+// have killed a process, and the other jobs that it may have hit instead. For an allocation
+// that ended with Slurm's OUT_OF_MEMORY, without more being known, only the allocation, the
+// other jobs and the text are set.
 type OOMDoubtfulPayload struct {
 	Category   string              `json:"category"` // memory
 	JobID      int64               `json:"job_id,omitempty"`
 	JobName    string              `json:"job_name,omitempty"`
 	RunID      int64               `json:"run_id"`
 	AttemptID  int64               `json:"attempt_id,omitempty"`
-	Kills      int64               `json:"kills,omitempty"`  // that are in doubt
+	Kills      int64               `json:"kills,omitempty"`  // the number of doubtful kills
 	Likely     bool                `json:"likely,omitempty"` // its process was the largest of those in question
 	Others     []string            `json:"others"`           // names, at most 10
 	OtherCount int                 `json:"other_count"`
@@ -180,8 +182,8 @@ type JobSettledPayload struct {
 	JobID       int64  `json:"job_id"`
 	JobName     string `json:"job_name"`
 	RunID       int64  `json:"run_id"`
-	AttemptID   int64  `json:"attempt_id"`    // that is gone
-	NotBeforeMS int64  `json:"not_before_ms"` // 0: at once
+	AttemptID   int64  `json:"attempt_id"`    // the attempt that has ended
+	NotBeforeMS int64  `json:"not_before_ms"` // 0: immediately
 }
 
 // RunGivenUpPayload is the data of EventRunGivenUp.
@@ -190,7 +192,7 @@ type RunGivenUpPayload struct {
 	WorkflowID int64  `json:"workflow_id"`
 	RunID      int64  `json:"run_id"`
 	Reason     string `json:"reason"`
-	Canceled   int64  `json:"canceled"` // jobs
+	Canceled   int64  `json:"canceled"` // number of jobs
 }
 
 // WorkflowReopenedPayload is the data of EventWorkflowReopened.
@@ -198,7 +200,7 @@ type WorkflowReopenedPayload struct {
 	Category      string `json:"category"` // workflow
 	WorkflowID    int64  `json:"workflow_id"`
 	RunID         int64  `json:"run_id"`
-	EndGeneration int64  `json:"end_generation"` // the one that begins
+	EndGeneration int64  `json:"end_generation"` // the new one
 	Reason        string `json:"reason"`
 }
 
@@ -213,9 +215,9 @@ type ReportLatePayload struct {
 	Text       string             `json:"text"`
 }
 
-// The payloads of the events that each attempt has write themselves: there are two
-// for every job, and reflection would cost as much as their rows do. What they write
-// is what encoding/json writes.
+// The payloads of the two events that every job has encode themselves, because reflection
+// would cost as much as writing their rows. The result is the same as that of
+// encoding/json.
 
 // AppendJSON appends the payload as JSON.
 func (p JobStartedPayload) AppendJSON(b []byte) []byte {

@@ -1,9 +1,9 @@
 package event
 
-// Severity of an event.
+// Severity is the severity of an event.
 type Severity string
 
-// The severities, rising.
+// The severities, ascending.
 const (
 	SeverityDebug   Severity = "debug"
 	SeverityInfo    Severity = "info"
@@ -11,11 +11,11 @@ const (
 	SeverityError   Severity = "error"
 )
 
-// severities in the order of their levels.
+// severities has all severities in the order of their levels.
 var severities = []Severity{SeverityDebug, SeverityInfo, SeverityWarning, SeverityError}
 
-// Level is the severity as a number, which grows with it: 0 is debug. An
-// unknown severity counts as info.
+// Level returns the severity as a number, ascending from 0 for debug. An unknown severity
+// counts as info.
 func (s Severity) Level() int {
 	for level, known := range severities {
 		if s == known {
@@ -25,7 +25,7 @@ func (s Severity) Level() int {
 	return SeverityInfo.Level()
 }
 
-// SeverityOf is the severity of a level; info if there is no such level.
+// SeverityOf returns the severity of a level; info if there is no such level.
 func SeverityOf(level int) Severity {
 	if level < 0 || level >= len(severities) {
 		return SeverityInfo
@@ -33,6 +33,6 @@ func SeverityOf(level int) Severity {
 	return severities[level]
 }
 
-// AtLeast reports whether an event of this severity is shown at a level. An
-// unknown level is info.
+// AtLeast reports whether the severity is at least a level. Unknown severities count as
+// info.
 func (s Severity) AtLeast(level Severity) bool { return s.Level() >= level.Level() }

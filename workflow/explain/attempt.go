@@ -89,5 +89,5 @@ func attemptOutputLines(a *workflow.Attempt) []string {
 // lastLine returns the last line of a text that is not blank, shortened.
 func lastLine(text string) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, "?"))
-	return workflow.Glance(text[strings.LastIndexByte(text, '\n')+1:])
+	return workflow.ShortLine(text[strings.LastIndexByte(text, '\n')+1:])
 }

@@ -135,9 +135,9 @@ func (f JobFacts) canceledState() string {
 	switch {
 	case f.Job.SkippedBy != nil:
 		by := workflow.Culprit{JobID: *f.Job.SkippedBy, JobName: f.SkippedByName, Rule: stage.ByDependency}
-		return by.Because() + ", which was not successful"
+		return by.CanceledReason() + ", which was not successful"
 	case f.EndedBy != nil && f.lastAttempt() == nil: // otherwise the attempt has the same text, and how it ended
-		return f.EndedBy.NotStarted()
+		return f.EndedBy.NotStartedReason()
 	case f.WorkflowCanceled:
 		return "canceled with the workflow"
 	}

@@ -33,8 +33,8 @@ func TestExplainStage(t *testing.T) {
 		{"the end job", Blocked, &stage.Stage{Name: "end", Kind: StageEnd, State: stage.NotStarted}, nil,
 			"blocked, the end job runs when all others are complete", []string{`it is in the stage "end" (end), which is not_started: 0 of 0 jobs done`}},
 		{"the end job of an aborted run", Blocked, &stage.Stage{Name: "end", Kind: StageEnd, State: stage.NotStarted, WaitsFor: []string{"n1", "n2"}}, nil,
-			"blocked, the end job waits until the processes of the run, which was given up, have ended: to be said by the runners on n1, n2",
-			[]string{`it is in the stage "end" (end), which is not_started: waits until the processes of the run, which was given up, have ended: to be said by the runners on n1, n2`}},
+			"blocked, the end job waits until the processes of the aborted run have ended; the runners that have to confirm this are on n1, n2",
+			[]string{`it is in the stage "end" (end), which is not_started: waits until the processes of the aborted run have ended; the runners that have to confirm this are on n1, n2`}},
 		{"the end job of a sub-workflow", Blocked, &stage.Stage{Name: "sub/end", Kind: StageEnd, State: stage.NotStarted, ParentID: parent}, nil,
 			"blocked, the end job of a sub-workflow runs when its other jobs are complete", []string{`it is in the stage "sub/end" (end), which is not_started: 0 of 0 jobs done`}},
 		{"stands for one", Running, nil, &stage.Stage{Name: "sub", Kind: StageChild, State: stage.Running, Policy: StagePolicy{Source: "sub.yaml"}, Counts: half},
@@ -113,14 +113,14 @@ func TestExplainLogin(t *testing.T) {
 // TestExplainUndo checks that the text does not advise to retry or reset a run while it is
 // being undone.
 func TestExplainUndo(t *testing.T) {
-	f := explain.WorkflowFacts{ID: 7, Compensation: &stage.Compensation{State: stage.CompensationRunning, Text: "runs, 1 of 2 jobs have ended"}}
+	f := explain.WorkflowFacts{ID: 7, Compensation: &stage.Compensation{State: stage.CompensationRunning, Text: "running, 1 of 2 jobs have ended"}}
 	f.Counts.ByStatus[Failed] = 1
 	const tail = "; retry and reset are possible when it has ended; cancel stops it"
-	if got, want := explain.Workflow(f).Next, "the run is being undone: runs, 1 of 2 jobs have ended; no runner is live: `torc-slurm run 7` continues it"+tail; got != want {
+	if got, want := explain.Workflow(f).Next, "the run is being undone: running, 1 of 2 jobs have ended; no runner is live: `torc-slurm run 7` continues it"+tail; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	f.Runners = []placement.RunnerFacts{{ID: 1}}
-	if got, want := explain.Workflow(f).Next, "the run is being undone: runs, 1 of 2 jobs have ended"+tail; got != want {
+	if got, want := explain.Workflow(f).Next, "the run is being undone: running, 1 of 2 jobs have ended"+tail; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	f.Compensation.State = stage.CompensationCompleted

@@ -1,36 +1,35 @@
-// Package failure says what became of an attempt: evidence → cause. It alone knows
-// what Slurm's words for an end mean, and whose word counts when they differ.
+// Package failure finds the cause of an attempt's end from its evidence. Only this package
+// interprets Slurm's states, and decides which report takes precedence if reports differ.
 package failure
 
 import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Classify says what became of an attempt. It always has an answer. The
-// requirements may be nil; they are only cited, and not if they are the
-// default ones, which nobody enforces.
+// Classify returns the cause of an attempt's end. It always finds one. The requirements are
+// used only for the text, unless they are the default ones, which are not enforced; they
+// may be nil.
 func Classify(e workflow.Evidence, codes workflow.ReturnCodes, requirements *workflow.ResourceRequirements) workflow.Cause {
 	x := examination{Evidence: e, codes: codes, requirements: requirements}
-	for _, look := range examinations {
-		if c, ok := look(&x); ok {
+	for _, examine := range examinations {
+		if c, ok := examine(&x); ok {
 			return c
 		}
 	}
 	return x.lost()
 }
 
-// ClassifyCanceled is the cause of an attempt whose lease was taken away, and why
-// that was done: it was canceled, whatever its process did then. The evidence may
-// be empty.
+// ClassifyCanceled returns the cause of an attempt whose lease was revoked, for the reason
+// why: it counts as canceled, however its process ended. The evidence may be empty.
 func ClassifyCanceled(why string, e workflow.Evidence) workflow.Cause {
 	x := examination{Evidence: e}
 	return workflow.Cause{Kind: workflow.CauseCanceledUser, Confidence: workflow.Certain, Status: workflow.Canceled,
 		ReturnCode: x.knownCodeOr(workflow.ReturnCodeUnknown), Text: workflow.JoinText(why, x.endText())}
 }
 
-// examinations is the order in which explanations are tried: what took the job away,
-// success (also of what we were ending), what we did ourselves, what Slurm says, what
-// the kernel says, what the command says.
+// examinations has the possible explanations in the order in which they are tried: the job
+// was revoked, it succeeded (even while we were ending it), we ended it, what Slurm reports,
+// what the kernel reports, what the command reports.
 var examinations = []func(*examination) (workflow.Cause, bool){
 	(*examination).neverStarted,
 	(*examination).launch,
@@ -45,14 +44,14 @@ var examinations = []func(*examination) (workflow.Cause, bool){
 	(*examination).exited,
 }
 
-// examination is one look at the evidence of an attempt.
+// examination is the evidence of an attempt, with what is needed to classify it.
 type examination struct {
 	workflow.Evidence
 	codes        workflow.ReturnCodes
 	requirements *workflow.ResourceRequirements
 }
 
-// The errno of a program that is not there.
+// errnoENOENT is the errno for a missing program.
 const errnoENOENT = 2
 
 func (x *examination) neverStarted() (workflow.Cause, bool) {
@@ -76,14 +75,14 @@ func (x *examination) launch() (workflow.Cause, bool) {
 		who = "command"
 	}
 	c.Text = "could not be started (" + who + "): " + x.spawnErrorText()
-	if x.DiskFull { // its output files could not be made
+	if x.DiskFull { // its output files could not be created
 		c.Kind, c.OfCommand = workflow.CauseDiskFull, false
 	}
 	return c, true
 }
 
-// revoked is what took the job away from the attempt, whatever it did then, and a
-// kill that leaves no grace.
+// revoked explains the end by a revoked lease, however the process ended, or by a kill
+// without a grace time.
 func (x *examination) revoked() (workflow.Cause, bool) {
 	switch x.KilledBy {
 	case workflow.KilledByMemoryLimit:
@@ -93,32 +92,32 @@ func (x *examination) revoked() (workflow.Cause, bool) {
 		return x.canceled("canceled with the workflow"), true
 	case workflow.KilledByFence:
 		return workflow.Cause{Kind: workflow.CauseLost, Confidence: workflow.Certain, Status: workflow.Failed, ByUs: true,
-			ReturnCode: workflow.ReturnCodeLost, Text: workflow.JoinText("its job had been given to another runner", x.endText())}, true
+			ReturnCode: workflow.ReturnCodeLost, Text: workflow.JoinText("its job was granted to another runner", x.endText())}, true
 	}
 	return workflow.Cause{}, false
 }
 
-// canceled is an attempt that we ended because its job is not wanted any more.
+// canceled returns the cause of an attempt that we ended because its job was canceled.
 func (x *examination) canceled(why string) workflow.Cause {
 	return workflow.Cause{Kind: workflow.CauseCanceledUser, Confidence: workflow.Certain, Status: workflow.Canceled,
 		ReturnCode: x.knownCodeOr(workflow.ReturnCodeUnknown), Text: workflow.JoinText(why, x.endText())}
 }
 
-// ownKill is what we did to an attempt that had its grace time and was not successful
-// within it. A drain comes later, since an attempt that we drain may have ended by
-// itself or because Slurm took its node.
+// ownKill explains the end of an attempt that we ended and that was not successful within
+// its grace time. Drains are examined later, because a drained attempt may have ended by
+// itself, or because Slurm took its node.
 func (x *examination) ownKill() (workflow.Cause, bool) {
 	switch x.KilledBy {
 	case workflow.KilledByTimeout:
 		return workflow.Cause{Kind: workflow.CauseTimeout, Confidence: workflow.Certain, Status: workflow.Terminated,
 			ReturnCode: x.ownCodeOr(x.codes.TimeoutCode()), Text: x.timeoutText()}, true
 	case workflow.KilledBySibling:
-		return x.canceled(x.EndedBy.Because()), true
+		return x.canceled(x.EndedBy.CanceledReason()), true
 	}
 	return workflow.Cause{}, false
 }
 
-// success is exit code 0, unless something was wrong with it all the same.
+// success explains exit code 0, unless the kernel killed a process or outputs are missing.
 func (x *examination) success() (workflow.Cause, bool) {
 	if x.ExitCode == nil || *x.ExitCode != 0 || x.Signal > 0 {
 		return workflow.Cause{}, false
@@ -132,7 +131,7 @@ func (x *examination) success() (workflow.Cause, bool) {
 	}
 	if x.MissingOutputCount > 0 || len(x.MissingOutputs) > 0 {
 		if x.KilledBy != "" {
-			return workflow.Cause{}, false // cut off before it had written them
+			return workflow.Cause{}, false // ended before it had written them
 		}
 		return workflow.Cause{Kind: workflow.CauseOutputMissing, Confidence: workflow.Certain, Status: workflow.Failed,
 			ReturnCode: workflow.ReturnCodeOutputMissing, Text: x.missingText()}, true
@@ -140,10 +139,10 @@ func (x *examination) success() (workflow.Cause, bool) {
 	return workflow.Cause{Kind: workflow.CauseOK, Confidence: workflow.Certain, Status: workflow.Completed, Text: x.successText()}, true
 }
 
-// memory is an OOM kill that the kernel counted: certain if one of this
-// attempt's processes died by it or nothing else lived in the cgroup, likely if
-// no other's did or the attempt ended by SIGKILL meanwhile. Otherwise it was a
-// neighbour.
+// memory explains the end by an OOM kill that the kernel counted. It is certain if a process
+// of this attempt died by it or nothing else was in the cgroup, likely if no other job's
+// process did or the attempt ended by SIGKILL at that time. Otherwise the kill hit another
+// job.
 func (x *examination) memory() (workflow.Cause, bool) {
 	if x.OOMKills <= 0 {
 		return workflow.Cause{}, false
@@ -164,7 +163,7 @@ func (x *examination) memory() (workflow.Cause, bool) {
 	return c, true
 }
 
-// drained is an attempt that we cut off because its allocation was ending.
+// drained explains the end of an attempt that we ended because its runner was ending.
 func (x *examination) drained() (workflow.Cause, bool) {
 	if x.KilledBy != workflow.KilledByDrain {
 		return workflow.Cause{}, false
@@ -172,10 +171,10 @@ func (x *examination) drained() (workflow.Cause, bool) {
 	if x.TimeLeftSeconds > 0 {
 		left := "with " + workflow.FormatSeconds(x.TimeLeftSeconds) + " of its time left"
 		return workflow.Cause{Kind: workflow.CausePreempted, Confidence: workflow.Likely, Status: workflow.Terminated, ReturnCode: x.knownCodeOr(workflow.ReturnCodeUnknown),
-			Text: workflow.JoinText("Slurm took the node "+left+" and did not say why", x.endText(), x.missingText())}, true
+			Text: workflow.JoinText("Slurm took the node "+left+" without giving a reason", x.endText(), x.missingText())}, true
 	}
 	return workflow.Cause{Kind: workflow.CauseWalltime, Confidence: workflow.Certain, Status: workflow.Terminated, ByDrain: true,
-		ReturnCode: x.ownCodeOr(x.codes.TimeoutCode()), Text: workflow.JoinText("stopped because its runner had to leave", x.endText(), x.missingText())}, true
+		ReturnCode: x.ownCodeOr(x.codes.TimeoutCode()), Text: workflow.JoinText("stopped because its runner was ending", x.endText(), x.missingText())}, true
 }
 
 func (x *examination) diskFull() (workflow.Cause, bool) {
@@ -183,12 +182,12 @@ func (x *examination) diskFull() (workflow.Cause, bool) {
 		return workflow.Cause{}, false
 	}
 	return workflow.Cause{Kind: workflow.CauseDiskFull, Confidence: workflow.Likely, Status: workflow.Failed, ReturnCode: x.knownCodeOr(workflow.ReturnCodeUnknown),
-		Text: workflow.JoinText("no space left on the device, or no quota", x.endText())}, true
+		Text: workflow.JoinText("no space left on the device, or disk quota exceeded", x.endText())}, true
 }
 
-// signaled is a signal that nothing above explains. Shells report a command's
-// signal as 128+n, so such an exit code is likely one too. SIGKILL that nobody
-// owns up to is most often the kernel's answer to too much memory.
+// signaled explains the end by a signal of unknown origin. Shells report the signal of a
+// command as 128+n, so such an exit code likely means a signal. A SIGKILL of unknown origin
+// most often comes from the kernel because memory ran out.
 func (x *examination) signaled() (workflow.Cause, bool) {
 	signal := x.signal()
 	if signal == 0 {
@@ -199,7 +198,7 @@ func (x *examination) signaled() (workflow.Cause, bool) {
 		c.Confidence = workflow.Likely
 	}
 	if signal == sigKill {
-		c.Kind, c.Confidence, c.ReturnCode, c.Text = workflow.CauseOOM, workflow.Guess, x.codes.OOMCode(), x.oomText("guessed, since nobody is known to have killed it")
+		c.Kind, c.Confidence, c.ReturnCode, c.Text = workflow.CauseOOM, workflow.Guess, x.codes.OOMCode(), x.oomText("guessed, because the sender of SIGKILL is unknown")
 	}
 	return c, true
 }
@@ -211,15 +210,15 @@ func (x *examination) exited() (workflow.Cause, bool) {
 	return workflow.Cause{Kind: workflow.CauseExit, Confidence: workflow.Certain, Status: workflow.Failed, ReturnCode: *x.ExitCode, Text: workflow.JoinText(x.endText(), x.doubtText())}, true
 }
 
-// lost is what remains: nobody can say. When Slurm has ended an allocation, it
-// has ended the processes on its nodes.
+// lost returns the cause if there is no other explanation. When Slurm has ended an
+// allocation, the processes on its nodes have ended too.
 func (x *examination) lost() workflow.Cause {
-	text := "nobody saw how it ended"
+	text := "it is unknown how it ended"
 	if x.LostRunner {
-		text = "its runner is gone and nobody saw how it ended"
+		text = "its runner is gone and it is unknown how it ended"
 	}
 	if x.Silent {
-		text = "its runner says nothing and nobody saw how it ended"
+		text = "its runner is silent and it is unknown how it ended"
 	}
 	return workflow.Cause{Kind: workflow.CauseLost, Confidence: workflow.Likely, Status: workflow.Failed, ReturnCode: workflow.ReturnCodeLost, Text: workflow.JoinText(text, x.Note),
 		MayStillRun: x.Silent && x.Slurm == nil || x.Slurm != nil && x.Slurm.JobState == ""}
@@ -227,7 +226,7 @@ func (x *examination) lost() workflow.Cause {
 
 func (x *examination) endKnown() bool { return x.ExitCode != nil || x.Signal > 0 }
 
-// signal is the signal that ended the attempt, or that its shell reported.
+// signal returns the signal that ended the attempt, or that its shell reported; 0 for none.
 func (x *examination) signal() int {
 	if x.Signal > 0 || x.ExitCode == nil {
 		return max(x.Signal, 0)
@@ -235,8 +234,8 @@ func (x *examination) signal() int {
 	return signalOfCode(*x.ExitCode)
 }
 
-// ownCodeOr returns the code that the attempt chose itself, if not 0; a death
-// by signal is not chosen.
+// ownCodeOr returns the exit code of the attempt if it is neither 0 nor a signal, otherwise
+// code.
 func (x *examination) ownCodeOr(code int64) int64 {
 	if x.ExitCode != nil && *x.ExitCode != 0 && x.Signal <= 0 && signalOfCode(*x.ExitCode) == 0 {
 		return *x.ExitCode
@@ -244,8 +243,8 @@ func (x *examination) ownCodeOr(code int64) int64 {
 	return code
 }
 
-// knownCodeOr returns the exit code or 128 + signal, or code if neither is
-// known. It is for attempts without success, so that 0 does not count.
+// knownCodeOr returns the exit code or 128 + signal of an unsuccessful attempt, or code if
+// neither is known or the exit code is 0.
 func (x *examination) knownCodeOr(code int64) int64 {
 	switch {
 	case x.Signal > 0:

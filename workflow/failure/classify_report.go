@@ -6,11 +6,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// ClassifyReport names the cause of an attempt that a torc client reports. Such
-// a client says how an attempt ended, not why, so that the name is a guess
-// where it is not plain; the return code stays as reported, and the status too,
-// save that an attempt that is reported as pending_failed has failed: its job is
-// to be held.
+// ClassifyReport returns the cause of an attempt that a torc client reports. Such a client
+// reports how an attempt ended, not why, so that the cause may be a guess. The return code
+// and the status stay as reported, except that pending_failed becomes failed with
+// HoldAsked.
 func ClassifyReport(status workflow.JobStatus, returnCode int64, codes workflow.ReturnCodes) workflow.Cause {
 	c := workflow.Cause{Kind: workflow.CauseExit, Confidence: workflow.Likely, Status: status, ReturnCode: returnCode,
 		Text: fmt.Sprintf("reported as %s with return code %d", status, returnCode)}

@@ -5,9 +5,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// slurmVerdict believes the step's state, which is about this attempt alone,
-// and the job's only if the attempt did not end by itself, by its own code; it
-// did not if we ended it since Slurm took the node.
+// slurmVerdict explains the end by the state of the step, which belongs to this attempt
+// alone. It uses the state of the job only if the attempt did not exit by itself. An attempt
+// that we drained did not.
 func (x *examination) slurmVerdict() (workflow.Cause, bool) {
 	if x.Slurm == nil {
 		return workflow.Cause{}, false
@@ -53,8 +53,8 @@ func (x *examination) slurmState(state, of string) (workflow.Cause, bool) {
 	return c, true
 }
 
-// slurmCanceled tells the three kinds of scancel apart: ours, the owner's and
-// somebody else's.
+// slurmCanceled distinguishes three kinds of scancel: by us, by the owner and by another
+// user.
 func (x *examination) slurmCanceled(c *workflow.Cause) {
 	by := x.Slurm.CanceledBy
 	switch {

@@ -7,13 +7,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Signals with which others end a process.
+// Signals by which processes are usually ended from outside.
 const (
 	sigKill = 9
 	sigTerm = 15
 )
 
-// signalNames are Linux's signals that a process may die by.
+// signalNames has the Linux signals that can end a process.
 var signalNames = map[int]string{
 	1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
 	9: "SIGKILL", 10: "SIGUSR1", 11: "SIGSEGV", 12: "SIGUSR2", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM",
@@ -28,8 +28,8 @@ func SignalName(signal int) string {
 	return fmt.Sprintf("signal %d", signal)
 }
 
-// signalOfCode is the signal that a shell reports as an exit code, 0 if the
-// code does not look like one.
+// signalOfCode returns the signal that a shell reports as an exit code; 0 if the code does
+// not stand for one.
 func signalOfCode(code int64) int {
 	if code > 128 && code < 128+64 {
 		if n := int(code - 128); signalNames[n] != "" {
@@ -39,7 +39,7 @@ func signalOfCode(code int64) int {
 	return 0
 }
 
-// saysDiskFull reports whether a command complains of a full disk or quota.
+// saysDiskFull reports whether a command's output mentions a full disk or an exceeded quota.
 func saysDiskFull(stderr string) bool {
 	stderr = strings.ToLower(stderr)
 	for _, words := range []string{"no space left on device", "disk quota exceeded", "enospc", "edquot"} {
@@ -50,8 +50,7 @@ func saysDiskFull(stderr string) bool {
 	return false
 }
 
-// endText says how the process ended: "exit code 3", "SIGKILL"; empty if
-// nobody knows.
+// endText returns how the process ended: "exit code 3", "SIGKILL"; "" if that is unknown.
 func (x *examination) endText() string {
 	switch {
 	case x.Signal > 0:
@@ -62,16 +61,16 @@ func (x *examination) endText() string {
 	text := fmt.Sprintf("exit code %d", *x.ExitCode)
 	switch {
 	case *x.ExitCode == workflow.ReturnCodeCommandNotFound:
-		text += " (a shell says so when a command is not found)"
+		text += " (from a shell: command not found)"
 	case *x.ExitCode == workflow.ReturnCodeCannotExecute:
-		text += " (a shell says so when a command cannot be executed)"
+		text += " (from a shell: command cannot be executed)"
 	case signalOfCode(*x.ExitCode) != 0:
 		text += " (" + SignalName(signalOfCode(*x.ExitCode)) + ")"
 	}
 	return text
 }
 
-// oomText: "OOM: 1 cgroup kill, peak 3.98 of 4.00 GiB, SIGKILL".
+// oomText returns a text such as "OOM: 1 cgroup kill, peak 3.98 of 4.00 GiB, SIGKILL".
 func (x *examination) oomText(first string) string {
 	end := x.endText()
 	if end == first {
@@ -93,7 +92,7 @@ func (x *examination) peakText() string {
 	return ""
 }
 
-// memoryLimit is the enforced limit, else the declared memory.
+// memoryLimit returns the enforced limit, or else the declared memory; 0 if there is none.
 func (x *examination) memoryLimit() int64 {
 	if x.MemoryLimitBytes > 0 || x.requirements == nil || !x.requirements.Enforced() {
 		return x.MemoryLimitBytes
@@ -105,7 +104,7 @@ func (x *examination) memoryLimit() int64 {
 	return bytes
 }
 
-// formatPair writes "3.98 of 4.00 GiB", or both units if they differ.
+// formatPair returns "3.98 of 4.00 GiB", with both units if they differ.
 func formatPair(part, whole int64) string {
 	a, b := workflow.FormatBytes(part), workflow.FormatBytes(whole)
 	if number, unit, _ := strings.Cut(a, " "); strings.HasSuffix(b, " "+unit) {
@@ -119,7 +118,7 @@ func (x *examination) timeoutText() string {
 	if x.RunLimitSeconds > 0 {
 		limit = "limit " + workflow.FormatSeconds(x.RunLimitSeconds)
 	}
-	return workflow.JoinText("ran longer than it may", limit, x.endText())
+	return workflow.JoinText("exceeded its time limit", limit, x.endText())
 }
 
 func (x *examination) missingText() string {
@@ -139,7 +138,8 @@ func (x *examination) missingText() string {
 	return text
 }
 
-// successText mentions what did not change the verdict but may matter.
+// successText returns the text for a success, with what did not change the outcome but may
+// matter.
 func (x *examination) successText() string {
 	text := workflow.JoinText("exit code 0", x.meanwhileText())
 	if x.KilledBy != "" {

@@ -7,8 +7,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// hiddenOOM is an attempt that exited with 0 although the kernel killed a process of
-// it, beside other jobs that lived in the same cgroup.
+// hiddenOOM explains the end of an attempt that exited with 0 although the kernel killed one
+// of its processes, in a cgroup with other jobs.
 func (x *examination) hiddenOOM() (workflow.Cause, bool) {
 	s := x.OOMShare
 	if s == nil || s.Kills <= 0 && !counts(s) {
@@ -18,7 +18,7 @@ func (x *examination) hiddenOOM() (workflow.Cause, bool) {
 		ReturnCode: x.codes.OOMCode(), Text: x.oomText("exit code 0")}, true
 }
 
-// counts reports whether doubtful kills are taken for the attempt's.
+// counts reports whether doubtful kills count as kills of the attempt.
 func counts(s *workflow.OOMShare) bool {
 	switch {
 	case s.Doubtful <= 0 || s.Policy == workflow.OOMIgnore:
@@ -29,7 +29,7 @@ func counts(s *workflow.OOMShare) bool {
 	return s.Likely
 }
 
-// confidence is how sure it is that the kills are the attempt's.
+// confidence returns how certain it is that the kills hit the attempt.
 func confidence(s *workflow.OOMShare) workflow.Confidence {
 	switch {
 	case s.Kills > 0 && s.Seen:
@@ -40,7 +40,8 @@ func confidence(s *workflow.OOMShare) workflow.Confidence {
 	return workflow.Guess
 }
 
-// killsText is "1 cgroup kill of python3 (pid 4711)", or whose they may be.
+// killsText returns a text such as "1 cgroup kill of python3 (pid 4711)", or which jobs the
+// kills may have hit.
 func (x *examination) killsText() string {
 	s := x.OOMShare
 	if s == nil || x.OOMKills <= 0 {
@@ -68,10 +69,10 @@ func countKills(n int64) string {
 	return workflow.CountOf(n, "cgroup kill", "cgroup kills")
 }
 
-// others names the other jobs.
+// others returns the names of the other jobs.
 func others(s *workflow.OOMShare) string {
 	if len(s.Others) == 0 {
-		return "a process that is no job's"
+		return "a process that belongs to no job"
 	}
 	text := workflow.JoinText(s.Others...)
 	if more := s.OtherCount - len(s.Others); more > 0 {
@@ -80,7 +81,7 @@ func others(s *workflow.OOMShare) string {
 	return text
 }
 
-// doubtText names the others in question, where nothing else speaks of them.
+// doubtText returns the text about doubtful kills; "" if there are none.
 func (x *examination) doubtText() string {
 	if s := x.OOMShare; s != nil && s.Doubtful > 0 {
 		return x.meanwhileText()
@@ -88,12 +89,12 @@ func (x *examination) doubtText() string {
 	return ""
 }
 
-// meanwhileText mentions kills that did not change the verdict of an attempt.
+// meanwhileText returns the text about kills that did not change the outcome of an attempt.
 func (x *examination) meanwhileText() string {
 	if x.OOMKills <= 0 {
 		return ""
 	}
-	whose := "of it or of a neighbour"
+	whose := "of it or of another job"
 	if s := x.OOMShare; s != nil {
 		switch {
 		case s.Doubtful > 0:
@@ -102,7 +103,7 @@ func (x *examination) meanwhileText() string {
 			whose = "of " + others(s)
 		}
 	}
-	text := fmt.Sprintf("though %s meanwhile, %s", workflow.CountOf(x.OOMKills, "cgroup OOM kill", "cgroup OOM kills"), whose)
+	text := fmt.Sprintf("despite %s meanwhile, %s", workflow.CountOf(x.OOMKills, "cgroup OOM kill", "cgroup OOM kills"), whose)
 	if s := x.OOMShare; s != nil && s.Doubtful > 0 {
 		text += fmt.Sprintf(" (oom_partial: %s)", cmp.Or(s.Policy, workflow.OOMFailLikely))
 	}

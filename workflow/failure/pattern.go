@@ -12,22 +12,23 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Patterns are what is looked for in the words of failed attempts, where they ran.
+// Patterns are the failure patterns that runners search for in the output of failed
+// attempts.
 type Patterns struct {
 	Hash       string                     `json:"hash"` // of the rest
 	Categories []workflow.FailureCategory `json:"categories,omitempty"`
 	Stderr     []string                   `json:"stderr,omitempty"` // patterns of retry rules, sorted
-	// Left is how many patterns were too many: those are found only in what is kept
-	// of the standard error output.
+	// Left is the number of patterns above the limit. They are searched for only in the
+	// stored part of the standard error output.
 	Left int `json:"-"`
 }
 
-// MaxStderrPatterns is how many different patterns of retry rules are looked for
-// in a workflow.
+// MaxStderrPatterns is the maximum number of different patterns of retry rules that runners
+// search for.
 const MaxStderrPatterns = 500
 
-// NewPatterns collects the patterns of a workflow: its categories, and the patterns of
-// all policies that may apply to its jobs. Without any the hash is empty.
+// NewPatterns returns the patterns of a workflow: its categories, and the patterns of all
+// policies that may apply to its jobs. If there are none, the hash is empty.
 func NewPatterns(categories []workflow.FailureCategory, policies []workflow.RetryPolicy) Patterns {
 	s := Patterns{Categories: categories}
 	for i := range policies {
@@ -46,7 +47,7 @@ func NewPatterns(categories []workflow.FailureCategory, policies []workflow.Retr
 		return Patterns{}
 	}
 	text, err := json.Marshal(s)
-	if err != nil { // plain structs of strings and numbers
+	if err != nil { // impossible for structs of strings and numbers
 		panic(fmt.Sprintf("hash failure patterns: %v", err))
 	}
 	sum := sha256.Sum256(text)
@@ -54,14 +55,14 @@ func NewPatterns(categories []workflow.FailureCategory, policies []workflow.Retr
 	return s
 }
 
-// Detector finds failure patterns. It may be used by several goroutines.
+// Detector finds failure patterns. It is safe for concurrent use.
 type Detector struct {
 	hash       string
 	categories []compiledCategory
 	stderr     []*regexp.Regexp
 }
 
-// Detector compiles the patterns. One that does not compile is an error.
+// Detector returns a detector for the patterns, or an error if one does not compile.
 func (s Patterns) Detector() (*Detector, error) {
 	d := &Detector{hash: s.Hash}
 	var err error
@@ -78,12 +79,12 @@ func (s Patterns) Detector() (*Detector, error) {
 		d.stderr = append(d.stderr, compile(pattern))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what to look for in the words of failed attempts: %w", err)
+		return nil, fmt.Errorf("compile the failure patterns: %w", err)
 	}
 	return d, nil
 }
 
-// Hash tells what is looked for apart from what another detector looks for.
+// Hash returns the hash of the patterns; "" for a nil detector.
 func (d *Detector) Hash() string {
 	if d == nil {
 		return ""
@@ -91,9 +92,9 @@ func (d *Detector) Hash() string {
 	return d.hash
 }
 
-// Match notes in the evidence of a failed attempt what is found in the end of its
-// standard error output and in the rest of the evidence. The first category that
-// matches is that of the attempt. A nil detector finds nothing.
+// Match records in the evidence of a failed attempt which patterns match the end of its
+// standard error output and the rest of the evidence. The attempt gets the first category
+// that matches. A nil detector finds nothing.
 func (d *Detector) Match(e *workflow.Evidence, stderr string) {
 	if d == nil {
 		return
@@ -107,7 +108,7 @@ func (d *Detector) Match(e *workflow.Evidence, stderr string) {
 	d.Categorize(e, stderr)
 }
 
-// Categorize notes the category alone.
+// Categorize records only the category in the evidence.
 func (d *Detector) Categorize(e *workflow.Evidence, stderr string) {
 	for i := range d.categories {
 		c := &d.categories[i]
@@ -118,13 +119,15 @@ func (d *Detector) Categorize(e *workflow.Evidence, stderr string) {
 	}
 }
 
-// compiledCategory is a category with its patterns; nil ones match everything.
+// compiledCategory is a category with its compiled patterns; a nil pattern matches
+// everything.
 type compiledCategory struct {
 	workflow.FailureCategory
 	stderr, message *regexp.Regexp
 }
 
-// matches reports whether a failed attempt is of the category, and by which line.
+// matches returns whether a failed attempt belongs to the category, and the line that
+// matched.
 func (c *compiledCategory) matches(e *workflow.Evidence, stderr string) (line string, ok bool) {
 	m := &c.When
 	code := int64(0)
@@ -139,18 +142,18 @@ func (c *compiledCategory) matches(e *workflow.Evidence, stderr string) (line st
 		m.Errno != nil && !slices.Contains(m.Errno, int64(e.SpawnErrno)) {
 		return "", false
 	}
-	for _, look := range []struct {
+	for _, search := range []struct {
 		re   *regexp.Regexp
 		text string
 	}{{c.stderr, stderr}, {c.message, e.TerminationMessage}} {
-		if look.re == nil {
+		if search.re == nil {
 			continue
 		}
-		at := look.re.FindStringIndex(look.text)
+		at := search.re.FindStringIndex(search.text)
 		if at == nil {
 			return "", false
 		}
-		line = cmp.Or(line, workflow.LineAt(look.text, at[0]))
+		line = cmp.Or(line, workflow.LineAt(search.text, at[0]))
 	}
 	return line, true
 }

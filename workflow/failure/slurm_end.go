@@ -10,8 +10,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// Said is what Slurm says about the end of an allocation, a job or a step, and what
-// else is known of it. The zero value of a field means that nothing is known of it.
+// Said is what Slurm reports about the end of an allocation, a job or a step, and what else
+// is known of it. A field with its zero value is not known.
 type Said struct {
 	OfStep     bool   // of a step, not of a job
 	State      string // as Slurm writes it
@@ -20,31 +20,32 @@ type Said struct {
 	CanceledBy string // user id or name
 	Owner      string // of the allocation, written like CanceledBy
 	Restarts   int
-	// Start, End and Limit together show a preemption that Slurm calls a timeout.
+	// Start, End and Limit together reveal a preemption that Slurm reports as a timeout.
 	Start, End time.Time
 	Limit      time.Duration
-	// Preempting is why it is taken for preempted, whatever the state is.
+	// Preempting is why the end counts as a preemption regardless of the state; empty if it
+	// does not.
 	Preempting string
-	// Foretold is what was known before the end: why Slurm takes the nodes.
+	// Foretold is why Slurm takes the nodes, as known before the end.
 	Foretold *workflow.SlurmEvidence
-	// RequeuedByHand says that another start of the job has followed, so that its end
-	// was no cancellation and no success.
+	// RequeuedByHand says that another start of the job followed, so that this end was
+	// neither a cancellation nor a success.
 	RequeuedByHand bool
-	// OurCancel says that we have sent scancel, and OurReason why.
+	// OurCancel says that we sent scancel, OurReason why.
 	OurCancel bool
 	OurReason string
 }
 
-// End is what Slurm's words about an end mean.
+// End is the meaning of what Slurm reported about an end.
 type End struct {
-	Cause      compute.AllocationCause // lost: Slurm's word is not known
+	Cause      compute.AllocationCause // lost: the state is unknown
 	Confidence workflow.Confidence
-	Instead    string // what Slurm calls it, where a foretold preemption says more
+	Instead    string // the state that Slurm reported, if a foretold preemption replaced it
 	evidence   workflow.SlurmEvidence
 }
 
-// SlurmEnd decodes what Slurm said about an end. It is the only decoder: what we have
-// inferred of a preemption and what we did ourselves comes before Slurm's word.
+// SlurmEnd returns the meaning of what Slurm reported about an end. It is the only decoder.
+// Our inferences about preemption and our own actions take precedence over Slurm's state.
 func SlurmEnd(s Said) End {
 	s.State, _, _ = strings.Cut(s.State, " ") // CANCELLED by 1000
 	e := End{evidence: workflow.SlurmEvidence{
@@ -62,7 +63,7 @@ func SlurmEnd(s Said) End {
 	if s.RequeuedByHand && (v.JobState == Cancelled || v.JobState == Completed) {
 		v.JobState = Requeued
 	}
-	// A job that leaves before its grace time is over has succeeded or failed for Slurm.
+	// If a preempted job ends within its grace time, Slurm reports success or failure.
 	if s.Foretold != nil && s.Foretold.JobState == Preempted && (v.JobState == Completed || v.JobState == Failed) {
 		e.Instead = v.JobState
 		v.JobState, v.Reason, v.Inferred = Preempted, s.Foretold.Reason, true
@@ -77,7 +78,7 @@ func SlurmEnd(s Said) End {
 	return e
 }
 
-// meaning says what a state of an allocation means.
+// meaning returns the cause for a state of an allocation, and how certain it is.
 func meaning(v *workflow.SlurmEvidence) (compute.AllocationCause, workflow.Confidence) {
 	cause, known := causes[v.JobState]
 	switch {
@@ -97,8 +98,8 @@ func meaning(v *workflow.SlurmEvidence) (compute.AllocationCause, workflow.Confi
 	return cause, workflow.Certain
 }
 
-// Evidence returns the end as evidence for the attempts that it ended: nil if it says
-// nothing of them, as for a step that died by a signal of its own.
+// Evidence returns the end as evidence for the attempts that it ended. It returns nil if it
+// says nothing about them, as for a step that died by a signal of its own.
 func (e End) Evidence() *workflow.SlurmEvidence {
 	if e.evidence.StepState == Cancelled && e.evidence.CanceledBy == "" {
 		return nil
@@ -106,26 +107,25 @@ func (e End) Evidence() *workflow.SlurmEvidence {
 	return &e.evidence
 }
 
-// State is what we call the end in Slurm's words.
+// State returns Slurm's state for the end, after our corrections.
 func (e End) State() string { return e.evidence.JobState + e.evidence.StepState }
 
-// NodesGone reports whether Slurm took the nodes from the job: it was preempted or a
-// node failed.
+// NodesGone reports whether the job lost its nodes: it was preempted or a node failed.
 func (e End) NodesGone() bool { return e.State() == Preempted || e.State() == NodeFail }
 
-// CanceledBySomebody reports whether it was canceled and nobody says by whom.
+// CanceledBySomebody reports whether it was canceled and it is unknown by whom.
 func (e End) CanceledBySomebody() bool {
 	return e.Cause == compute.AllocationCanceledUser && e.evidence.CanceledBy == ""
 }
 
-// CanceledByUs is the evidence that we canceled the allocation of an attempt.
+// CanceledByUs returns the evidence that we canceled the allocation of an attempt.
 func CanceledByUs(why string) *workflow.SlurmEvidence {
 	return SlurmEnd(Said{State: Cancelled, OurCancel: true, OurReason: why}).Evidence()
 }
 
-// CutShort reports whether a job ends before its limit, and how much of that is left
-// then: Slurm has moved the end of one that it preempts with a grace time, not its
-// limit (measured with 22.05). Whoever changes the time limit of a job changes both.
+// CutShort returns whether a job ends before its time limit, and how much of that is left.
+// When Slurm preempts a job with a grace time, it moves the end of the job, but not its
+// limit (measured with 22.05). A change of the time limit moves both.
 func CutShort(start, end time.Time, limit time.Duration) (left time.Duration, is bool) {
 	// Slurm never ends a job before its limit, but counts in seconds.
 	const slack = 10 * time.Second

@@ -90,13 +90,13 @@ func TestCombine(t *testing.T) {
 		ours bool
 	}{
 		"nobody knows":                    {drained(""), compute.Allocation{}, "", false},
-		"the allocation":                  {drained(""), compute.Allocation{Taken: taken, CancelSentMS: 1, SupersededMS: 1}, failure.NodeFail, false},
+		"the allocation":                  {drained(""), compute.Allocation{NodeLoss: taken, CancelSentMS: 1, SupersededMS: 1}, failure.NodeFail, false},
 		"our scancel":                     {drained(""), compute.Allocation{CancelSentMS: 1, SupersededMS: 1}, failure.Cancelled, true},
 		"a requeue":                       {drained(""), compute.Allocation{SupersededMS: 1}, failure.Requeued, false},
-		"the runner":                      {drained(failure.Preempted), compute.Allocation{Taken: taken, CancelMS: 1}, failure.Preempted, false},
-		"canceled, by us":                 {drained(failure.Cancelled), compute.Allocation{Taken: taken, CancelMS: 1}, failure.Cancelled, true},
-		"canceled, by somebody":           {drained(failure.Cancelled), compute.Allocation{Taken: taken}, failure.Cancelled, false},
-		"the attempt had ended by itself": {&workflow.Evidence{Signal: 11}, compute.Allocation{Taken: taken}, "", false},
+		"the runner":                      {drained(failure.Preempted), compute.Allocation{NodeLoss: taken, CancelMS: 1}, failure.Preempted, false},
+		"canceled, by us":                 {drained(failure.Cancelled), compute.Allocation{NodeLoss: taken, CancelMS: 1}, failure.Cancelled, true},
+		"canceled, by somebody":           {drained(failure.Cancelled), compute.Allocation{NodeLoss: taken}, failure.Cancelled, false},
+		"the attempt had ended by itself": {&workflow.Evidence{Signal: 11}, compute.Allocation{NodeLoss: taken}, "", false},
 	} {
 		said, ours := failure.Combine(tc.e, &tc.a)
 		state := ""

@@ -19,10 +19,10 @@ const (
 	Cancelled    = "CANCELLED"
 )
 
-// Suspended is no end: what runs in such a job says nothing, and is not lost.
+// Suspended is not an end: processes in such a job are silent, but not lost.
 const Suspended = "SUSPENDED"
 
-// causes has what each of them means.
+// causes has the cause for each state.
 var causes = map[string]compute.AllocationCause{
 	Completed:    compute.AllocationDone,
 	Failed:       compute.AllocationFailed,

@@ -9,9 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
-// PlanEvent is a moment of a workflow's life: the jobs of its trigger have all
-// ended, and others become ready because of it. The names are those of torc's
-// execution plan.
+// PlanEvent is a point in the course of a workflow: all jobs of its trigger have ended, and
+// others become ready. The JSON names are those of torc's execution plan.
 type PlanEvent struct {
 	ID                   string           `json:"id"`
 	Trigger              PlanTrigger      `json:"trigger"`
@@ -28,17 +27,17 @@ type PlanTrigger struct {
 	Data *PlanTriggerData `json:"data,omitempty"`
 }
 
-// PlanTriggerData are the jobs of a JobsComplete trigger.
+// PlanTriggerData has the jobs of a JobsComplete trigger.
 type PlanTriggerData struct {
 	Jobs []string `json:"jobs"`
 }
 
-// PlanAllocation is what a schedule_nodes action asks for at an event.
+// PlanAllocation is what a schedule_nodes action requests at an event.
 type PlanAllocation struct {
 	Scheduler      string   `json:"scheduler"`
 	SchedulerType  string   `json:"scheduler_type"`
 	NumAllocations int64    `json:"num_allocations"`
-	Jobs           []string `json:"jobs"` // that the action waits for
+	Jobs           []string `json:"jobs"` // the jobs that the action waits for
 }
 
 // Types of triggers in a plan.
@@ -47,9 +46,9 @@ const (
 	planComplete = "JobsComplete"
 )
 
-// ExecutionPlan says in which order the jobs of a definition become ready: the
-// start, then one event for each different set of dependencies, in the order of
-// the graph. Jobs on a cycle are missing.
+// ExecutionPlan returns the order in which the jobs of a definition become ready: the start,
+// then one event for each distinct set of dependencies, in the order of the graph. Jobs on a
+// cycle are missing.
 func ExecutionPlan(d *workflow.Definition) []PlanEvent {
 	p := newPlanner(d)
 	p.allocate()
@@ -67,7 +66,7 @@ type planner struct {
 	events []*PlanEvent
 	// readyAt is the event at which each job becomes ready, -1 on a cycle.
 	readyAt []int32
-	// waitsFor are the jobs of each event's trigger.
+	// waitsFor has the jobs of each event's trigger.
 	waitsFor [][]int32
 	ids      map[string]bool
 }
@@ -104,7 +103,8 @@ func newPlanner(d *workflow.Definition) *planner {
 	return p
 }
 
-// add appends an event that waits for jobs, the start if there are none.
+// add appends an event that waits for jobs, or the start if there are none, and returns its
+// index.
 func (p *planner) add(jobs []int32) int32 {
 	e := &PlanEvent{
 		SchedulerAllocations: []PlanAllocation{}, JobsBecomingReady: []string{},
@@ -134,9 +134,9 @@ func (p *planner) names(jobs []int32) []string {
 	return names
 }
 
-// planEventID names an event after what it waits for.
+// planEventID returns an id for an event, made of the names of the jobs that it waits for.
 func planEventID(names []string) string {
-	const shortest = 3 // of a prefix that says something
+	const shortest = 3 // length of a prefix that is meaningful
 	if len(names) == 1 {
 		return "after_" + names[0]
 	}
@@ -154,7 +154,7 @@ func planEventID(names []string) string {
 	return fmt.Sprintf("after_%s_and_%d_more", names[0], len(names)-1)
 }
 
-// allocate puts each schedule_nodes action where it comes into its own.
+// allocate adds each schedule_nodes action to the event that triggers it.
 func (p *planner) allocate() {
 	for i := range p.d.Actions {
 		a := &p.d.Actions[i]
@@ -172,8 +172,8 @@ func (p *planner) allocate() {
 	}
 }
 
-// eventOfAction is where an action is triggered; runners trigger some of them,
-// which no plan can foresee.
+// eventOfAction returns the event that triggers an action; ok is false for actions that
+// runners trigger, which a plan cannot predict.
 func (p *planner) eventOfAction(a *workflow.ActionDefinition) (event int32, ok bool) {
 	switch a.TriggerType {
 	case action.TriggerWorkflowStart:
@@ -194,7 +194,7 @@ func (p *planner) eventOfAction(a *workflow.ActionDefinition) (event int32, ok b
 	return 0, false
 }
 
-// link says which event needs which.
+// link fills in which events depend on each other.
 func (p *planner) link() {
 	for at, jobs := range p.waitsFor {
 		var before []int32

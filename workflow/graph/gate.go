@@ -2,10 +2,9 @@ package graph
 
 import "slices"
 
-// GroupByDependencies finds jobs with the same set of dependencies: they share
-// a gate. gateOf holds each job's gate, -1 for a job without dependencies;
-// gates holds for each gate the first job that has it. Dependencies are
-// ascending and without repeats.
+// GroupByDependencies groups jobs with the same set of dependencies: they share a gate. It
+// returns the gate of each job, -1 for a job without dependencies, and the first job of each
+// gate. Dependencies must be ascending and without duplicates.
 func GroupByDependencies(n int, deps Deps) (gateOf, gates []int32) {
 	g := gateGroups{deps: deps, byPlace: make(map[ListKey]int32), byHash: make(map[uint64]int32)}
 	gateOf = make([]int32, n)
@@ -15,17 +14,17 @@ func GroupByDependencies(n int, deps Deps) (gateOf, gates []int32) {
 	return gateOf, g.gates
 }
 
-// gateGroups finds a gate by its set of dependencies: a long one first by where
-// it lies, since jobs often share one slice, then by a hash.
+// gateGroups finds a gate by its set of dependencies: a long set first by its address,
+// because jobs often share one slice, then by a hash.
 type gateGroups struct {
 	deps    Deps
 	gates   []int32 // the first job of each
-	next    []int32 // for each gate another one with the same hash, -1 for none
+	next    []int32 // for each gate, another one with the same hash; -1 for none
 	byPlace map[ListKey]int32
 	byHash  map[uint64]int32
 }
 
-// longList is from where on looking up where a list lies beats reading it.
+// longList is the length from which a lookup by address is faster than by content.
 const longList = 16
 
 func (g *gateGroups) gateOf(job int32) int32 {
@@ -61,7 +60,7 @@ func (g *gateGroups) byContent(job int32, set []int32) int32 {
 	return gate
 }
 
-// hashSet is FNV-1a over the numbers.
+// hashSet returns the FNV-1a hash of the numbers.
 func hashSet(set []int32) uint64 {
 	h := uint64(14695981039346656037)
 	for _, v := range set {

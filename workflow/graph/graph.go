@@ -1,5 +1,5 @@
-// Package graph orders jobs by what they wait for: dependencies, cycles, gates, the
-// order in which jobs are undone, and the plan that follows.
+// Package graph orders jobs by their dependencies: cycles, gates, the order in which jobs
+// are undone, and the execution plan.
 package graph
 
 import (
@@ -8,18 +8,17 @@ import (
 	"strings"
 )
 
-// Deps returns what node i of a graph depends on, as indexes; the graphs of
-// this file have the nodes 0..n-1. The result is not changed.
+// Deps returns the nodes that node i of a graph depends on. Graphs have the nodes 0..n-1.
+// The result must not be changed.
 type Deps = func(i int) []int32
 
-// TopologicalOrder returns the nodes so that each stands behind what it depends
-// on, and whether that is possible. Among those that could stand next, the
-// lowest number does. If it is not possible, nodes on or behind a cycle are
-// missing.
+// TopologicalOrder returns the nodes in an order in which each follows its dependencies:
+// level by level, ascending within a level. If there is a cycle, ok is false, and the nodes
+// on the cycle and those that depend on it are missing.
 func TopologicalOrder(n int, deps Deps) (order []int32, ok bool) {
-	open, dependants := invert(n, deps)
+	open, dependents := invert(n, deps)
 	order = make([]int32, 0, n)
-	var next []int32 // sorted: nodes are appended wave by wave
+	var next []int32 // the nodes of one level, sorted
 	for i := range n {
 		if open[i] == 0 {
 			next = append(next, int32(i))
@@ -27,22 +26,22 @@ func TopologicalOrder(n int, deps Deps) (order []int32, ok bool) {
 	}
 	for len(next) > 0 {
 		order = append(order, next...)
-		var wave []int32
+		var level []int32
 		for _, i := range next {
-			for _, d := range dependants.of(i) {
+			for _, d := range dependents.of(i) {
 				if open[d]--; open[d] == 0 {
-					wave = append(wave, d)
+					level = append(level, d)
 				}
 			}
 		}
-		slices.Sort(wave)
-		next = wave
+		slices.Sort(level)
+		next = level
 	}
 	return order, len(order) == n
 }
 
-// Levels returns for each node how long the longest chain of dependencies below
-// it is, 0 for a node that depends on nothing; -1 on or behind a cycle.
+// Levels returns for each node the length of its longest chain of dependencies: 0 for a node
+// without dependencies, -1 for nodes on a cycle and those that depend on one.
 func Levels(n int, deps Deps) []int32 {
 	levels := make([]int32, n)
 	for i := range levels {
@@ -59,9 +58,9 @@ func Levels(n int, deps Deps) []int32 {
 	return levels
 }
 
-// FindCycle returns a cycle, nil if there is none: each node depends on the
-// next one and the last on the first. It begins at the lowest node that lies on
-// the cycle found first and is as short as any cycle through that node.
+// FindCycle returns a cycle, in which each node depends on the next one and the last on the
+// first; nil if there is none. It starts at the lowest node of the first cycle found, and is
+// the shortest cycle through that node.
 func FindCycle(n int, deps Deps) []int {
 	order, ok := TopologicalOrder(n, deps)
 	if ok {
@@ -79,8 +78,8 @@ func FindCycle(n int, deps Deps) []int {
 		}
 		return -1
 	}
-	// Every node that is left depends on one that is left, so that following
-	// them leads into a cycle.
+	// Every node that is left depends on another one that is left, so that following
+	// these leads into a cycle.
 	at := slices.Index(inOrder, false)
 	seen := make(map[int]bool)
 	for !seen[at] {
@@ -94,8 +93,8 @@ func FindCycle(n int, deps Deps) []int {
 	return shortestCycle(lowest, deps)
 }
 
-// shortestCycle searches breadth first from start, which lies on a cycle, until
-// it comes back.
+// shortestCycle returns the shortest cycle through start, by a breadth-first search; nil if
+// start is not on a cycle.
 func shortestCycle(start int, deps Deps) []int {
 	from := map[int]int{start: -1}
 	queue := []int{start}
@@ -121,16 +120,16 @@ func shortestCycle(start int, deps Deps) []int {
 	return nil
 }
 
-// Dependants returns the nodes that depend on any of the given ones, directly
-// or through others, ascending; the given ones only if they do so too.
-func Dependants(n int, deps Deps, of []int32) []int32 {
-	_, dependants := invert(n, deps)
+// Dependents returns the nodes that depend on any of the given ones, directly or indirectly,
+// ascending. The given nodes are included only if they depend on each other.
+func Dependents(n int, deps Deps, of []int32) []int32 {
+	_, dependents := invert(n, deps)
 	reached := make([]bool, n)
 	stack := slices.Clone(of)
 	for len(stack) > 0 {
 		i := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		for _, d := range dependants.of(i) {
+		for _, d := range dependents.of(i) {
 			if !reached[d] {
 				reached[d] = true
 				stack = append(stack, d)
@@ -148,14 +147,14 @@ func Dependants(n int, deps Deps, of []int32) []int32 {
 
 // adjacency is a list of lists in two slices.
 type adjacency struct {
-	start []int32 // of each node's part of list; one more at the end
+	start []int32 // where each node's part of list starts; one more entry at the end
 	list  []int32
 }
 
 func (a adjacency) of(i int32) []int32 { return a.list[a.start[i]:a.start[i+1]] }
 
-// invert returns how many dependencies each node has and who depends on it.
-func invert(n int, deps Deps) (open []int32, dependants adjacency) {
+// invert returns how many dependencies each node has, and which nodes depend on it.
+func invert(n int, deps Deps) (open []int32, dependents adjacency) {
 	open = make([]int32, n)
 	start := make([]int32, n+1)
 	for i := range n {
@@ -178,8 +177,8 @@ func invert(n int, deps Deps) (open []int32, dependants adjacency) {
 	return open, adjacency{start: start, list: list}
 }
 
-// CycleText writes a cycle by names: "a -> b -> a", where each depends on the
-// next. The middle of a long one is left out.
+// CycleText returns a cycle as text: "a -> b -> a", where each job depends on the next. Of a
+// long cycle it shows only the beginning.
 func CycleText(cycle []int, name func(i int) string) string {
 	const shown = 8
 	var names []string

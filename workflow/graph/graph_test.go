@@ -118,13 +118,13 @@ func TestOrderOrCycle(t *testing.T) {
 
 func TestDependants(t *testing.T) {
 	edges := [][]int32{{}, {0}, {1}, {0}, {}, {4, 3}}
-	if diff := cmp.Diff([]int32{1, 2, 3, 5}, graph.Dependants(6, depsOf(edges), []int32{0})); diff != "" {
+	if diff := cmp.Diff([]int32{1, 2, 3, 5}, graph.Dependents(6, depsOf(edges), []int32{0})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]int32{2, 5}, graph.Dependants(6, depsOf(edges), []int32{1, 3, 4})); diff != "" {
+	if diff := cmp.Diff([]int32{2, 5}, graph.Dependents(6, depsOf(edges), []int32{1, 3, 4})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := graph.Dependants(6, depsOf(edges), []int32{2}); got != nil {
+	if got := graph.Dependents(6, depsOf(edges), []int32{2}); got != nil {
 		t.Errorf("behind a last job: %v", got)
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Dependencies returns for each job of the definition what it waits for, by
-// depends_on or because another job writes a file or user data that it reads:
-// ascending, without repeats. A job does not wait for itself. Jobs whose
-// relations share slices share the result, which is not to be changed.
+// Dependencies returns for each job of the definition the jobs that it waits for, because of
+// depends_on or because they write a file or user data that it reads: ascending, without
+// duplicates. A job does not wait for itself. Jobs whose relations share slices share the
+// result, which must not be changed.
 func Dependencies(d *workflow.Definition) [][]int32 {
 	m := merger{writers: writersOf(d), known: make(map[relationKey][]int32)}
 	all := make([][]int32, len(d.Jobs))
@@ -23,7 +23,7 @@ func Dependencies(d *workflow.Definition) [][]int32 {
 	return all
 }
 
-// ListKey identifies a list by where it lies.
+// ListKey identifies a list by its address and length.
 type ListKey struct {
 	first *int32
 	n     int
@@ -31,7 +31,7 @@ type ListKey struct {
 
 type relationKey [3]ListKey
 
-// KeyOf returns the key of a list; all empty ones have the same.
+// KeyOf returns the key of a list; all empty lists have the same key.
 func KeyOf(s []int32) ListKey {
 	if len(s) == 0 {
 		return ListKey{}
@@ -39,7 +39,7 @@ func KeyOf(s []int32) ListKey {
 	return ListKey{&s[0], len(s)}
 }
 
-// writers lists for each file and each user data record who writes it.
+// writers has for each file and each user data record the jobs that write it.
 type writers struct {
 	ofFile, ofUserData [][]int32
 }
@@ -57,7 +57,7 @@ func writersOf(d *workflow.Definition) writers {
 	return w
 }
 
-// merger joins what jobs wait for, once for jobs that share long lists.
+// merger merges the dependencies of jobs, once for all jobs that share long lists.
 type merger struct {
 	writers
 	known map[relationKey][]int32

@@ -2,21 +2,20 @@ package graph
 
 import "slices"
 
-// UndoOrder says in which order jobs are undone: the reverse of that in which
-// they ran. For each job that has an undo it lists, ascending, the jobs whose
-// undos come directly before: those that depend on it and have an undo, also
-// through jobs that have none. Lists may be shared, and may name a job that another
-// one in the list waits for: that changes no order, and to leave it out would cost
-// more than it saves. The graph has no cycle.
+// UndoOrder returns the order in which jobs are undone: the reverse of that in which they
+// ran. For each job with an undo it has, ascending, the jobs whose undos run directly before:
+// those with an undo that depend on it, also through jobs without one. Lists may be shared.
+// A list may also contain a job that another one in the list waits for; that does not change
+// the order, and removing it would cost more than it saves. The graph must not have a cycle.
 func UndoOrder(n int, deps Deps, hasUndo func(i int) bool) map[int32][]int32 {
 	order, _ := TopologicalOrder(n, deps)
-	_, dependants := invert(n, deps)
-	near := make([][]int32, n) // the nearest jobs with an undo behind each
+	_, dependents := invert(n, deps)
+	near := make([][]int32, n) // for each job, the nearest dependents with an undo
 	after := map[int32][]int32{}
-	var last []int32 // jobs in front of one barrier share a list
+	var last []int32 // jobs with the same dependents share a list
 	for _, i := range slices.Backward(order) {
 		var list []int32
-		for _, d := range dependants.of(i) {
+		for _, d := range dependents.of(i) {
 			if hasUndo(int(d)) {
 				list = append(list, d)
 			} else {

@@ -58,7 +58,7 @@ func TestUndoOrderIsReverse(t *testing.T) {
 				t.Fatalf("job %d: in the order %v, has an undo %v", i, has, undo[i])
 			}
 			var want []int32 // every job with an undo that is behind it
-			for _, d := range graph.Dependants(n, order, []int32{int32(i)}) {
+			for _, d := range graph.Dependents(n, order, []int32{int32(i)}) {
 				if undo[i] && undo[d] {
 					want = append(want, d)
 				}
@@ -71,7 +71,7 @@ func TestUndoOrderIsReverse(t *testing.T) {
 					turned[d] = append(turned[d], int32(k))
 				}
 			}
-			if got := graph.Dependants(n, func(k int) []int32 { return turned[k] }, []int32{int32(i)}); !slices.Equal(got, want) {
+			if got := graph.Dependents(n, func(k int) []int32 { return turned[k] }, []int32{int32(i)}); !slices.Equal(got, want) {
 				t.Fatalf("job %d waits for the undos of %v, want %v", i, got, want)
 			}
 		}

@@ -9,22 +9,22 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// ClaimHoldKind names what holds the claims of a workflow.
+// ClaimHoldKind names why claims of a workflow are held.
 type ClaimHoldKind string
 
-// The kinds of holds of claims.
+// The kinds of claim holds.
 const (
 	HoldMaxFailures ClaimHoldKind = "max_failures" // too many jobs have failed
-	HoldBreaker     ClaimHoldKind = "breaker"      // a circuit breaker with action pause has tripped
-	HoldDeadline    ClaimHoldKind = "deadline"     // the run's time is over
+	HoldBreaker     ClaimHoldKind = "breaker"      // a circuit breaker with the action pause is open
+	HoldDeadline    ClaimHoldKind = "deadline"     // the run's deadline has passed
 )
 
-// ClaimHoldKinds lists the kinds of holds of claims.
+// ClaimHoldKinds returns the kinds of claim holds.
 func ClaimHoldKinds() []ClaimHoldKind {
 	return []ClaimHoldKind{HoldMaxFailures, HoldBreaker, HoldDeadline}
 }
 
-// ClaimHoldKindNames lists them as words.
+// ClaimHoldKindNames returns the names of the kinds.
 func ClaimHoldKindNames() []string {
 	var names []string
 	for _, k := range ClaimHoldKinds() {
@@ -33,19 +33,19 @@ func ClaimHoldKindNames() []string {
 	return names
 }
 
-// ClaimHold is a reason for which no job of a workflow is granted to anybody.
-// What runs goes on, and recovery scripts do. Times are in ms since the epoch.
+// ClaimHold is a reason why no job of a workflow is granted to a runner. Running jobs and
+// recovery scripts continue. Times are in ms since the epoch.
 type ClaimHold struct {
 	ID         int64           `json:"id"`
 	WorkflowID int64           `json:"workflow_id"`
 	RunID      int64           `json:"run_id"`
 	Kind       ClaimHoldKind   `json:"kind"`
-	Name       string          `json:"name,omitempty"` // tells holds of a kind apart
+	Name       string          `json:"name,omitempty"` // distinguishes holds of a kind
 	Reason     string          `json:"reason"`
 	Evidence   json.RawMessage `json:"evidence,omitempty"`
 	SinceMS    int64           `json:"since_ms"`
-	UntilMS    int64           `json:"until_ms,omitempty"` // 0: until somebody ends it
-	EndedMS    int64           `json:"ended_ms,omitempty"` // 0: it holds
+	UntilMS    int64           `json:"until_ms,omitempty"` // 0: until a user lifts it
+	EndedMS    int64           `json:"ended_ms,omitempty"` // 0: it has not ended
 	EndedWhy   string          `json:"ended_why,omitempty"`
 }
 
@@ -59,14 +59,13 @@ type ClaimsHeldPayload struct {
 	Evidence json.RawMessage `json:"evidence,omitempty"`
 	UntilMS  int64           `json:"until_ms,omitempty"`
 	EndedWhy string          `json:"ended_why,omitempty"`
-	StillOn  int64           `json:"still_held_by,omitempty"` // other reasons that are left when this one has ended
+	StillOn  int64           `json:"still_held_by,omitempty"` // number of other reasons that remain after this one ended
 }
 
-// ClaimHolds are the live holds of a workflow.
+// ClaimHolds are the claim holds of a workflow that have not ended.
 type ClaimHolds []ClaimHold
 
-// UntilMS is when the last of the holds ends by itself; 0 if somebody has to end
-// one.
+// UntilMS returns when the last of the holds ends by itself; 0 if a user has to lift one.
 func (h ClaimHolds) UntilMS() (until int64) {
 	for i := range h {
 		if h[i].UntilMS == 0 {
@@ -77,7 +76,7 @@ func (h ClaimHolds) UntilMS() (until int64) {
 	return until
 }
 
-// Reason says in one text why claims are held; empty if they are not.
+// Reason returns why claims are held; "" if they are not.
 func (h ClaimHolds) Reason() string {
 	if len(h) == 0 {
 		return ""

@@ -1,6 +1,5 @@
-// Package hold has what waits for somebody: jobs that are held for a classification,
-// in groups that failed alike, with the classifications that end it; and workflows
-// whose claims are held.
+// Package hold has jobs that are held until a user classifies them, grouped by similar
+// failures, the classifications that end these holds, and the holds of a workflow's claims.
 package hold
 
 import (
@@ -12,22 +11,22 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Classification is somebody's word that ends a hold.
+// Classification is the decision that ends the hold of a job.
 type Classification struct {
 	Status workflow.JobStatus `json:"status"` // ready, for another attempt, or failed
 	Author string             `json:"author,omitempty"`
 	Reason string             `json:"reason"`
-	// Confidence is how sure the author is: certain, likely or guess; empty: they
-	// did not say.
+	// Confidence is how certain the author is: certain, likely or guess; empty if they gave
+	// none.
 	Confidence workflow.Confidence `json:"confidence,omitempty"`
-	// Memory and Runtime are what the next attempt of the job asks for, alone;
-	// empty: what it has asked for. Runtime is ISO 8601 or such as 90m.
+	// Memory and Runtime are the requirements of this job's next attempt; empty: unchanged.
+	// Runtime is in ISO 8601 or has a form such as 90m.
 	Memory  string `json:"memory,omitempty"`
 	Runtime string `json:"runtime,omitempty"`
 }
 
-// Validate checks a classification, and writes what it asks for in the form in
-// which requirements have it.
+// Validate converts Memory and Runtime to the form of requirements. It returns an error of
+// CodeInvalid if the classification is not valid.
 func (c *Classification) Validate() error {
 	if c.Status != workflow.Ready && c.Status != workflow.Failed {
 		return workflow.Errorf(workflow.CodeInvalid, "a held job can be classified as ready or failed, not as %s", c.Status)
@@ -36,10 +35,10 @@ func (c *Classification) Validate() error {
 		return workflow.Errorf(workflow.CodeInvalid, "a classification needs a reason")
 	}
 	if !slices.Contains([]workflow.Confidence{"", workflow.Certain, workflow.Likely, workflow.Guess}, c.Confidence) {
-		return workflow.Errorf(workflow.CodeInvalid, "%q is no degree of confidence", string(c.Confidence)).WithHint("use certain, likely or guess")
+		return workflow.Errorf(workflow.CodeInvalid, "invalid confidence %q", string(c.Confidence)).WithHint("use certain, likely or guess")
 	}
-	if c.Status == workflow.Failed && c.AsksForMore() {
-		return workflow.Errorf(workflow.CodeInvalid, "a job that has failed asks for no memory or runtime")
+	if c.Status == workflow.Failed && c.ChangesRequirements() {
+		return workflow.Errorf(workflow.CodeInvalid, "memory and runtime can only be changed if the job is classified as ready")
 	}
 	if c.Memory != "" {
 		bytes, err := workflow.ParseMemory(c.Memory)
@@ -47,7 +46,7 @@ func (c *Classification) Validate() error {
 			return err
 		}
 		if bytes == 0 {
-			return workflow.Errorf(workflow.CodeInvalid, "memory %q: a job needs some", c.Memory)
+			return workflow.Errorf(workflow.CodeInvalid, "memory %q: it must be more than 0", c.Memory)
 		}
 		c.Memory = workflow.FormatMemory(bytes)
 	}
@@ -61,43 +60,43 @@ func (c *Classification) Validate() error {
 	return nil
 }
 
-// AsksForMore reports whether the retry is to have other requirements.
-func (c *Classification) AsksForMore() bool { return c.Memory != "" || c.Runtime != "" }
+// ChangesRequirements reports whether the retry gets other requirements.
+func (c *Classification) ChangesRequirements() bool { return c.Memory != "" || c.Runtime != "" }
 
-// Apply returns what the next attempt asks for, and a text such as "memory 4g ->
-// 8g", empty if nothing changes. Requirements that are not enforced are refused:
-// the job asks for nothing that could change.
+// Apply returns the requirements of the next attempt, and a text such as "memory 4g -> 8g",
+// empty if nothing changes. It returns an error of CodeConflict if the job has only the
+// default requirements, which cannot change.
 func (c *Classification) Apply(r workflow.ResourceRequirements) (workflow.ResourceRequirements, string, error) {
-	if !c.AsksForMore() {
+	if !c.ChangesRequirements() {
 		return r, "", nil
 	}
 	if !r.Enforced() {
 		return r, "", workflow.Errorf(workflow.CodeConflict, "it has no resource requirements of its own whose memory or runtime could change").
 			WithHint("give the job resource requirements, or retry it without new ones")
 	}
-	var said []string
+	var changes []string
 	if c.Memory != "" && c.Memory != r.Memory {
-		said = append(said, fmt.Sprintf("memory %s -> %s", r.Memory, c.Memory))
+		changes = append(changes, fmt.Sprintf("memory %s -> %s", r.Memory, c.Memory))
 		r.Memory = c.Memory
 	}
 	if c.Runtime != "" && c.Runtime != r.Runtime {
-		said = append(said, fmt.Sprintf("runtime %s -> %s", r.Runtime, c.Runtime))
+		changes = append(changes, fmt.Sprintf("runtime %s -> %s", r.Runtime, c.Runtime))
 		r.Runtime = c.Runtime
 	}
-	return r, strings.Join(said, ", "), nil
+	return r, strings.Join(changes, ", "), nil
 }
 
-// AuthorDeadline is who classifies a job of which nobody has said anything in
+// AuthorDeadline is the author of the classification of a job that no user classified in
 // time.
 const AuthorDeadline = "deadline"
 
-// AtDeadline is the classification of a job that was held for too long.
+// AtDeadline returns the classification of a job whose hold has reached its deadline.
 func AtDeadline(h *workflow.Hold) Classification {
 	c := Classification{Status: workflow.Failed, Author: AuthorDeadline, Confidence: workflow.Certain}
 	if h.OnTimeout == workflow.ActionRetry {
 		c.Status = workflow.Ready
 	}
-	c.Reason = "nobody has decided"
+	c.Reason = "no user classified it"
 	if h.DeadlineMS != nil {
 		c.Reason += " within " + workflow.FormatDuration(time.Duration(*h.DeadlineMS-h.SinceMS)*time.Millisecond)
 	}
@@ -112,9 +111,10 @@ type PastClassification struct {
 	AtMS    int64
 }
 
-// Line is one classification: "run 1, attempt 2: ready, by ann 5m ago: ...".
+// Line returns the classification in one line: "run 1, attempt 2: classified as ready by ann
+// 5m ago: ...".
 func (c *PastClassification) Line(nowMS int64) string {
-	text := fmt.Sprintf("run %d, attempt %d: classified as %s by %s %s ago", c.RunID, c.Attempt, c.Status, orSomebody(c.Author), workflow.AgoMS(c.AtMS, nowMS))
+	text := fmt.Sprintf("run %d, attempt %d: classified as %s by %s %s ago", c.RunID, c.Attempt, c.Status, authorOr(c.Author, "a user"), workflow.AgoMS(c.AtMS, nowMS))
 	if c.Confidence != "" {
 		text += fmt.Sprintf(" (%s)", c.Confidence)
 	}
@@ -132,21 +132,21 @@ func (c *PastClassification) Line(nowMS int64) string {
 	return text
 }
 
-func orSomebody(author string) string {
+func authorOr(author, unknown string) string {
 	if author == "" {
-		return "somebody"
+		return unknown
 	}
 	return author
 }
 
-// HoldOutcome is what became of a job whose hold was to end.
+// HoldOutcome is the result of ending the hold of a job.
 type HoldOutcome struct {
 	JobID    int64               `json:"job_id"`
 	JobName  string              `json:"job_name,omitempty"`
 	Resolved bool                `json:"resolved"`
 	Status   *workflow.JobStatus `json:"status,omitempty"`  // of the job now; nil if the workflow has no such job
-	Attempt  int64               `json:"attempt,omitempty"` // its next one, if it is ready
-	Asks     string              `json:"asks,omitempty"`    // what that asks for, such as "memory 4g -> 8g"
+	Attempt  int64               `json:"attempt,omitempty"` // the next attempt, if it is ready
+	Asks     string              `json:"asks,omitempty"`    // changed requirements of that, such as "memory 4g -> 8g"
 	Error    string              `json:"error,omitempty"`   // why it was not resolved
 	Hint     string              `json:"hint,omitempty"`
 }

@@ -10,12 +10,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// fingerprintLines is how many of the last lines of stderr tell failures apart.
+// fingerprintLines is how many of the last lines of stderr are part of a fingerprint.
 const fingerprintLines = 3
 
-// fingerprint is the same for failures that seem to be alike: of the same cause,
-// return code and category, whose last words differ in nothing but numbers,
-// times, paths and addresses.
+// fingerprint returns the same text for similar failures: those with the same cause, return
+// code and category, whose last lines differ only in numbers, times, paths and addresses.
 func fingerprint(c workflow.Cause, category string, lines []string) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%d\x00%s", c.Kind, c.ReturnCode, category)
@@ -25,15 +24,15 @@ func fingerprint(c workflow.Cause, category string, lines []string) string {
 	return hex.EncodeToString(h.Sum(nil))[:12]
 }
 
-// said is what the attempt said last: its stderr, or else its message.
-func said(e workflow.Evidence) string {
+// lastOutput returns the end of the attempt's stderr or, if it is blank, its message.
+func lastOutput(e workflow.Evidence) string {
 	if strings.TrimSpace(e.StderrTail) == "" {
 		return e.TerminationMessage
 	}
 	return e.StderrTail
 }
 
-// lastLines are the last lines of a text that are not blank.
+// lastLines returns the last lines of a text that are not blank.
 func lastLines(text string) []string {
 	var lines []string
 	for line := range strings.Lines(strings.ToValidUTF8(text, "?")) {
@@ -44,16 +43,16 @@ func lastLines(text string) []string {
 	return lines[max(0, len(lines)-fingerprintLines):]
 }
 
-func glances(lines []string) []string {
+func shortLines(lines []string) []string {
 	short := make([]string, len(lines))
 	for i, line := range lines {
-		short[i] = workflow.Glance(line)
+		short[i] = workflow.ShortLine(line)
 	}
 	return short
 }
 
-// variable are the parts of a line that differ between failures of one kind; an
-// earlier one may contain what a later one would replace.
+// variable matches the parts of a line that differ between similar failures. The order
+// matters: a match of an earlier pattern may contain a match of a later one.
 var variable = []struct {
 	pattern *regexp.Regexp
 	stands  string
@@ -72,8 +71,8 @@ var (
 	number  = regexp.MustCompile(`\d+(?:\.\d+)*(?:[eE][+-]?\d+)?`)
 )
 
-// normalizeLine puts a name in the place of each timestamp, path, hexadecimal
-// word and number of a line.
+// normalizeLine returns a line with placeholders for timestamps, paths, hexadecimal words
+// and numbers.
 func normalizeLine(line string) string {
 	for _, v := range variable {
 		line = v.pattern.ReplaceAllString(line, v.stands)
@@ -82,7 +81,7 @@ func normalizeLine(line string) string {
 		if strings.ContainsAny(word, "0123456789") && strings.ContainsAny(word, "abcdefABCDEF") {
 			return "<hex>"
 		}
-		return word // a number, or a word of prose
+		return word // a number, or an ordinary word
 	})
 	line = number.ReplaceAllString(line, "<n>")
 	return strings.Join(strings.Fields(line), " ")

@@ -7,8 +7,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// HeldJob is a job that waits for a classification, with how its latest attempt
-// ended. Without an attempt there is no cause.
+// HeldJob is a job that waits for a classification, and how its latest attempt ended. The
+// cause is empty if there was no attempt.
 type HeldJob struct {
 	ID          int64
 	WorkflowID  int64
@@ -16,25 +16,25 @@ type HeldJob struct {
 	Hold        workflow.Hold
 	Cause       workflow.Cause
 	Category    string
-	LastLines   []string // of its stderr, for people
+	LastLines   []string // of its stderr, for display
 	Fingerprint string
 }
 
-// NewHeldJob makes a held job of its row and of its latest attempt's end.
+// NewHeldJob returns a held job with the fingerprint of its latest attempt.
 func NewHeldJob(id, workflowID int64, name string, h workflow.Hold, c workflow.Cause, e workflow.Evidence) HeldJob {
-	lines := lastLines(said(e))
+	lines := lastLines(lastOutput(e))
 	return HeldJob{
 		ID: id, WorkflowID: workflowID, Name: name, Hold: h, Cause: c, Category: e.Category,
-		LastLines: glances(lines), Fingerprint: fingerprint(c, e.Category, lines),
+		LastLines: shortLines(lines), Fingerprint: fingerprint(c, e.Category, lines),
 	}
 }
 
-// HoldGroup are the held jobs of a workflow that failed alike.
+// HoldGroup is a group of held jobs of a workflow with similar failures.
 type HoldGroup struct {
 	WorkflowID  int64              `json:"workflow_id"`
 	Fingerprint string             `json:"fingerprint"`
 	Count       int                `json:"count"`
-	ExampleID   int64              `json:"example_id"` // the job of which the rest is told
+	ExampleID   int64              `json:"example_id"` // the job that the other fields describe
 	ExampleName string             `json:"example_name"`
 	Cause       workflow.CauseKind `json:"cause,omitempty"`
 	ReturnCode  int64              `json:"return_code"`
@@ -43,14 +43,14 @@ type HoldGroup struct {
 	LastLines   []string           `json:"last_lines"` // of stderr
 	Reason      string             `json:"reason"`     // of the hold
 	SinceMS     int64              `json:"since_ms,omitempty"`
-	DeadlineMS  int64              `json:"deadline_ms,omitempty"` // the first at which a job is classified by itself
-	OnTimeout   workflow.Action    `json:"on_timeout,omitempty"`  // what that one decides: fail or retry
+	DeadlineMS  int64              `json:"deadline_ms,omitempty"` // the earliest deadline of its jobs
+	OnTimeout   workflow.Action    `json:"on_timeout,omitempty"`  // what happens at that: fail or retry
 	JobIDs      []int64            `json:"job_ids"`               // ascending
 }
 
-// GroupHeld groups held jobs by workflow and fingerprint: workflows by id, and
-// of each the largest group first. The example of a group is its first job; it is
-// held since its earliest hold.
+// GroupHeld returns held jobs grouped by workflow and fingerprint: ordered by workflow id,
+// then the largest group first. The example of a group is its first job; SinceMS is that of
+// its earliest hold.
 func GroupHeld(jobs []HeldJob) []HoldGroup {
 	type key struct {
 		workflow    int64

@@ -13,7 +13,7 @@ type Grant struct {
 	Command string `json:"command"`
 	workflow.JobSettings
 	Env            map[string]string     `json:"env,omitempty"`  // of the job alone
-	Node           string                `json:"node,omitempty"` // where in the allocation
+	Node           string                `json:"node,omitempty"` // the node of the allocation
 	Requirements   string                `json:"requirements"`   // name; "default" is never enforced
 	CPUs           int64                 `json:"num_cpus"`
 	GPUs           int64                 `json:"num_gpus,omitempty"`
@@ -21,19 +21,20 @@ type Grant struct {
 	MemoryBytes    int64                 `json:"memory_bytes"`
 	RuntimeSeconds int64                 `json:"runtime_seconds"`
 	RunTimeout     *workflow.RunTimeout  `json:"run_timeout,omitempty"`
-	Stdio          *workflow.StdioConfig `json:"stdio,omitempty"` // of the job, else the workflow's
+	Stdio          *workflow.StdioConfig `json:"stdio,omitempty"` // of the job; nil: the workflow's
 	OutputFiles    []GrantFile           `json:"output_files,omitempty"`
 	Input          *GrantInput           `json:"input,omitempty"`
-	// Compensates: it is of a compensation, and gets the workflow.FailedWorkflow.
+	// Compensates says that the job is part of a compensation, and gets the
+	// stage.FailedWorkflow.
 	Compensates bool `json:"compensates,omitempty"`
-	// Recovery, if not nil: do not run the job, run this script for its failed
-	// attempt (the runner that had it lost the order).
+	// Recovery, if not nil, is a script to run for the failed attempt instead of the job,
+	// because the runner of the attempt did not receive the order.
 	Recovery *Recovery `json:"recovery,omitempty"`
 }
 
 // GrantInput is a file to write before the job is started.
 type GrantInput struct {
-	Variable string          `json:"variable"` // that names the file in the job's environment
+	Variable string          `json:"variable"` // environment variable of the job with the path of the file
 	Data     json.RawMessage `json:"data"`
 }
 

@@ -1,6 +1,6 @@
 package lease
 
-// LeaveRequest deregisters a runner. Leases that the runner still has are voided.
+// LeaveRequest deregisters a runner. Leases that it still holds are revoked.
 type LeaveRequest struct {
 	Reason          string  `json:"reason"`
 	DurationSeconds float64 `json:"duration_seconds"`
@@ -13,5 +13,5 @@ type LeaveRequest struct {
 
 // LeaveResponse answers LeaveRequest.
 type LeaveResponse struct {
-	GivenBack int64 `json:"given_back"` // claimed jobs that are ready again
+	GivenBack int64 `json:"given_back"` // number of claimed jobs that are ready again
 }

@@ -10,7 +10,7 @@ type Report struct {
 	StartedMS int64             `json:"started_ms"`
 	EndedMS   int64             `json:"ended_ms"`
 	Evidence  workflow.Evidence `json:"evidence"`
-	// FileTimes are the modification times of output files that are there.
+	// FileTimes has the modification times of the output files that exist.
 	FileTimes []FileTime `json:"file_times,omitempty"`
 }
 
@@ -20,15 +20,15 @@ type FileTime struct {
 	ModTime float64 `json:"st_mtime"`
 }
 
-// Outcome says what became of a report.
+// Outcome is what the daemon did with a report.
 type Outcome string
 
 // The outcomes.
 const (
 	Accepted  Outcome = "accepted"  // recorded now
-	Duplicate Outcome = "duplicate" // was recorded before; the same answer again
-	Late      Outcome = "late"      // an old fence: kept, without effect
-	Refused   Outcome = "refused"   // cannot be recorded; Message says why
+	Duplicate Outcome = "duplicate" // recorded before; the answer is the same
+	Late      Outcome = "late"      // with an old fence: stored, without effect
+	Refused   Outcome = "refused"   // rejected; Message says why
 )
 
 // ReportResult answers one report.
@@ -36,15 +36,16 @@ type ReportResult struct {
 	LeaseRef
 	Outcome Outcome `json:"outcome"`
 	Message string  `json:"message,omitempty"`
-	// Status is the job's status after it.
+	// Status is the job's status after the report.
 	Status workflow.JobStatus `json:"status"`
-	// Recovery, if not nil, is a recovery script to run now; the lease stays
-	// until the runner has reported it in Recovered.
+	// Recovery, if not nil, is a recovery script to run now; the runner keeps the lease
+	// until it has reported the result in Recovered.
 	Recovery *Recovery `json:"recovery,omitempty"`
-	// ReturnCode and Cause are what the daemon made of the evidence.
+	// ReturnCode and Cause are how the daemon classified the evidence.
 	ReturnCode int64              `json:"return_code"`
 	Cause      workflow.CauseKind `json:"cause,omitempty"`
-	// Category is of the failure, for the daemon alone; empty if none matches.
+	// Category is the category of the failure, only within the daemon; empty if none
+	// matches.
 	Category string `json:"-"`
 	Reason   string `json:"reason,omitempty"` // of the decision
 }

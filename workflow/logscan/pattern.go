@@ -1,6 +1,6 @@
-// Package logscan finds lines of logs that tell of known errors, and what they may mean. It
-// opens no files: who can read the logs of a workflow hands it their text. What ended an
-// attempt is known better from its evidence (see package failure).
+// Package logscan finds lines in logs that report known errors, and their likely cause. It
+// opens no files; the caller passes the text of the logs. The evidence of an attempt is a
+// better source for why it ended (see package failure).
 package logscan
 
 import (
@@ -18,11 +18,12 @@ const (
 	Warning Severity = "warning"
 )
 
-// Kind is a kind of line that tells of trouble.
+// Kind is a kind of line that reports a problem.
 type Kind struct {
 	Description string
 	Severity    Severity
-	// Cause is why a job with such a line most likely ended; empty: the line does not say.
+	// Cause is why a job with such a line most likely ended; empty if the line does not
+	// tell.
 	Cause workflow.CauseKind
 }
 
@@ -32,8 +33,8 @@ type pattern struct {
 	kind Kind
 }
 
-// patterns are tried in this order; the first that matches a line names it. The
-// particular ones stand before the general ones.
+// patterns are tried in this order, specific ones before general ones; the first match
+// applies.
 var patterns = compile([]struct {
 	line, description string
 	severity          Severity
@@ -47,7 +48,7 @@ var patterns = compile([]struct {
 	{`(?i)due to preemption`, "preempted", Warning, workflow.CausePreempted},
 	{`(?i)due to job requeue`, "requeued", Warning, ""},
 	{`(?i)node_fail|(?:due to|error:) node failure`, "node failure", Error, workflow.CauseNodeFail},
-	{`(?i)due to job not ending with signals`, "processes that SIGKILL did not end", Error, ""},
+	{`(?i)due to job not ending with signals`, "processes not ended by SIGKILL", Error, ""},
 	{`(?i)\bcancelled at\b|\bcancelled\b.*\bby\b|\bCANCELLED\b`, "canceled", Warning, ""},
 	{`(?i)no space left on device`, "disk full", Error, workflow.CauseDiskFull},
 	{`(?i)disk quota exceeded`, "disk quota exceeded", Error, ""},
@@ -84,7 +85,7 @@ func compile(sources []struct {
 	return compiled
 }
 
-// Match names a line that tells of trouble; ok is false for any other.
+// Match returns the kind of a line that reports a problem; ok is false for other lines.
 func Match(line string) (kind Kind, ok bool) {
 	for _, p := range patterns {
 		if p.line.MatchString(line) {
@@ -94,13 +95,13 @@ func Match(line string) (kind Kind, ok bool) {
 	return Kind{}, false
 }
 
-// Where a line names the Slurm job and the node that it is about.
+// Patterns for the Slurm job and the node that a line names.
 var (
 	slurmJobInLine = regexp.MustCompile(`(?i)\b(?:job|step|StepId=|JobId=)\s*(\d+)(?:[.\s]|$)`)
 	nodeInLine     = regexp.MustCompile(`\*\*\* (?:JOB|STEP) \S+ ON (\S+) |^srun: error: ([^\s:]+): tasks? |^srun: error: Node failure on (\S+)|^slurmstepd-([^\s:]+): `)
 )
 
-// SlurmJob is the number of the Slurm job that a line names; empty for none.
+// SlurmJob returns the number of the Slurm job that a line names; "" if it names none.
 func SlurmJob(line string) string {
 	if match := slurmJobInLine.FindStringSubmatch(line); match != nil {
 		return match[1]
@@ -108,7 +109,7 @@ func SlurmJob(line string) string {
 	return ""
 }
 
-// Node is the node that a line of Slurm is about; empty if it names none.
+// Node returns the node that a line of Slurm names; "" if it names none.
 func Node(line string) string {
 	for i, name := range nodeInLine.FindStringSubmatch(line) {
 		if i > 0 && name != "" {

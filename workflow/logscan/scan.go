@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Finding is a line that tells of trouble.
+// Finding is a line that reports a problem.
 type Finding struct {
 	Number int // of the line, from 1
 	Line   string
 	Kind
 }
 
-// maxLine is how much of a line is matched and kept, in bytes.
+// maxLine is the maximum number of bytes of a line that are matched and returned.
 const maxLine = 4096
 
-// Scan reads a log to its end and reports each line that tells of trouble. The error is
-// that of the reader.
+// Scan reads a log to its end and calls found for each line that reports a problem. It
+// returns the error of the reader.
 func Scan(r io.Reader, found func(Finding)) error {
 	lines := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
@@ -35,7 +35,7 @@ func Scan(r io.Reader, found func(Finding)) error {
 	}
 }
 
-// readLine reads a line and keeps its beginning: a log may be one endless line.
+// readLine reads a line and returns only its beginning, because a line may be very long.
 func readLine(r *bufio.Reader) (string, error) {
 	var kept []byte
 	for {

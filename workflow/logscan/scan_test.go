@@ -21,7 +21,7 @@ func TestMatch(t *testing.T) {
 		"slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 10:00 ***":                                  "canceled",
 		"slurmstepd: error: couldn't chdir to `/x'":                                                     "working directory missing on the node",
 		"slurmstepd: error: Exceeded step memory limit at some point.":                                  "out of memory",
-		"slurmstepd: error: *** STEPD TERMINATED ON n1 AT 10:00 DUE TO JOB NOT ENDING WITH SIGNALS ***": "processes that SIGKILL did not end",
+		"slurmstepd: error: *** STEPD TERMINATED ON n1 AT 10:00 DUE TO JOB NOT ENDING WITH SIGNALS ***": "processes not ended by SIGKILL",
 		"slurm_load_jobs error: Unable to contact slurm controller (connect failure)":                   "Slurm does not answer",
 		"RuntimeError: CUDA out of memory. Tried to allocate 2 GiB":                                     "out of memory",
 		"bash: line 1: ./nothing: No such file or directory":                                            "program or file missing",

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Attempt names an attempt within a workflow.
+// Attempt identifies an attempt within a workflow.
 type Attempt struct{ Job, Run, Number int64 }
 
 // Job is a job of a workflow.
@@ -15,7 +15,7 @@ type Job struct {
 	Name string
 }
 
-// Places says which jobs of a workflow ran in which of its Slurm jobs.
+// Places knows which jobs of a workflow ran in which of its Slurm jobs.
 type Places struct {
 	known  map[string]bool // Slurm jobs of the workflow
 	jobsIn map[string][]Job
@@ -24,7 +24,7 @@ type Places struct {
 	ranIn  map[Attempt]string // Slurm job, of attempts that have ended
 }
 
-// NewPlaces returns the places of a workflow with these Slurm jobs, in which nothing ran yet.
+// NewPlaces returns the places of a workflow with these Slurm jobs, without jobs in them.
 func NewPlaces(slurmJobs ...string) *Places {
 	p := &Places{known: map[string]bool{}, jobsIn: map[string][]Job{}, names: map[int64]string{}, latest: map[int64]string{}, ranIn: map[Attempt]string{}}
 	for _, job := range slurmJobs {
@@ -33,19 +33,19 @@ func NewPlaces(slurmJobs ...string) *Places {
 	return p
 }
 
-// AddJob notes that a job ran in a Slurm job; the one that is noted last is its latest.
+// AddJob records that a job ran in a Slurm job; the last one recorded is its latest.
 func (p *Places) AddJob(slurmJob string, j Job) {
 	p.jobsIn[slurmJob] = append(p.jobsIn[slurmJob], j)
 	p.names[j.ID], p.latest[j.ID] = j.Name, slurmJob
 }
 
-// AddAttempt notes in which Slurm job an attempt ran that has ended; empty: in none.
+// AddAttempt records in which Slurm job an ended attempt ran; empty: in none.
 func (p *Places) AddAttempt(slurmJob string, a Attempt) { p.ranIn[a] = slurmJob }
 
-// Source is whose output a log has.
+// Source is the Slurm job and the jobs that wrote a log.
 type Source struct {
 	SlurmJob string
-	Jobs     []Job // that it may be about
+	Jobs     []Job // the jobs that may have written it
 }
 
 var (
@@ -53,9 +53,9 @@ var (
 	jobOutput   = regexp.MustCompile(`^job_wf\d+_j(\d+)_r(\d+)_a(\d+)`)
 )
 
-// SourceOf returns whose output a log has, by the name of its file, and whether that is a
-// Slurm job of the workflow or a job that ran in one. An attempt of which it is not known
-// where it ran counts for the latest Slurm job of its job.
+// SourceOf returns the source of a log, according to the name of its file; is says whether
+// it is a Slurm job of the workflow or a job that ran in one. If it is unknown where an
+// attempt ran, the latest Slurm job of its job is used.
 func (p *Places) SourceOf(name string) (s Source, is bool) {
 	if match := jobOutput.FindStringSubmatch(name); match != nil {
 		var a Attempt
@@ -73,7 +73,7 @@ func (p *Places) SourceOf(name string) (s Source, is bool) {
 	return s, p.known[s.SlurmJob]
 }
 
-// SlurmJobOf returns which Slurm job of the workflow a line names; empty if none.
+// SlurmJobOf returns the Slurm job of the workflow that a line names; "" if it names none.
 func (p *Places) SlurmJobOf(line string) string {
 	if job := SlurmJob(line); p.known[job] {
 		return job

@@ -126,8 +126,8 @@ func TestSimulationKeepsWhatNobodyDecided(t *testing.T) {
 		t.Errorf("outcomes: %+v", got.Simulated.Outcomes)
 	}
 	want := []string{
-		"ended without a policy being asked: 2 (timeouts.queue, timeouts.total, or a retry that fits nowhere); taken as they were",
-		"attempts on a node that the job would have kept away from: 1; taken as they were",
+		"ended without a policy: 2 (timeouts.queue, timeouts.total, or a retry that fits nowhere); taken as recorded",
+		"attempts on a node that the job would have avoided: 1; taken as recorded",
 	}
 	if diff := gocmp.Diff(want, got.Notes); diff != "" {
 		t.Error(diff)

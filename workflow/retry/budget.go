@@ -6,7 +6,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// budget is how many counted retries there may be, and have been.
+// budget is a limit of counted retries, and how many have been used.
 type budget struct {
 	used, limit int64
 	name        string // of the limit; empty: the rule's own
@@ -14,7 +14,8 @@ type budget struct {
 
 func (b budget) left() int64 { return b.limit - b.used }
 
-// retry names the next retry: "retry 1 of 3", "retry 5 of 20 (global_max_retries)".
+// retry returns the number of the next retry as text: "retry 1 of 3", "retry 5 of 20
+// (global_max_retries)".
 func (b budget) retry() string {
 	text := fmt.Sprintf("retry %d of %d", b.used+1, b.limit)
 	if b.name != "" {
@@ -23,11 +24,11 @@ func (b budget) retry() string {
 	return text
 }
 
-// spent says that none is left, of retries that are such as "free ".
+// spent returns the text for a used-up budget; kind is "" or "free ".
 func (b budget) spent(kind string) string {
 	text := fmt.Sprintf("all %d %s%s used", b.limit, kind, workflow.Plural(b.limit, "retry", "retries"))
 	if b.limit == 0 {
-		text = fmt.Sprintf("no %sretry is granted", kind)
+		text = fmt.Sprintf("no %sretries are allowed", kind)
 	}
 	if b.name != "" {
 		text += " (" + b.name + ")"
@@ -35,15 +36,15 @@ func (b budget) spent(kind string) string {
 	return text
 }
 
-// The names of limits that are not a rule's own.
+// The names of limits that are not set by a rule.
 const (
 	limitOfPolicy = "retry_limit"
 	limitOfJob    = "global_max_retries"
 	limitOfRun    = "max_retries_total of the workflow"
 )
 
-// overall are the budgets over several rules. Global is how many counted retries
-// the job may have of all of them.
+// overall returns the budgets that span several rules. The argument global is the maximum
+// number of counted retries of the job.
 func overall(p *Policies, h *workflow.History, global int64) []budget {
 	all := []budget{{h.CountedFails, global, limitOfJob}}
 	if p.MaxRetriesTotal != nil {
@@ -52,8 +53,8 @@ func overall(p *Policies, h *workflow.History, global int64) []budget {
 	return all
 }
 
-// tightest returns the budget that is used up first: that of a rule, or one over
-// several.
+// tightest returns the budget with the fewest retries left: that of a rule, or one that
+// spans several rules.
 func tightest(p *Policies, ofRule budget, h *workflow.History, global int64) budget {
 	least := ofRule
 	for _, b := range overall(p, h, global) {
@@ -64,7 +65,7 @@ func tightest(p *Policies, ofRule budget, h *workflow.History, global int64) bud
 	return least
 }
 
-// limitName says where the limit of a rule comes from.
+// limitName returns the name of the setting that limits a rule; "" for the rule's own.
 func limitName(policy *workflow.RetryPolicy, r *workflow.RetryRule) string {
 	switch {
 	case r.Limit != nil:

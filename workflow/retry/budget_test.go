@@ -28,8 +28,8 @@ func TestRetryNamesItsLimit(t *testing.T) {
 		"a handler's":                {Policies{Handler: handler}, workflow.History{AttemptID: 1}, "rule 1 of handler h: exit code 7, attempt 1 of 50"},
 		"more than a handler may":    {Policies{Handler: handler, GlobalMaxRetries: n(4)}, workflow.History{AttemptID: 3, CountedFails: 2}, "rule 1 of handler h: exit code 7, attempt 3 of 50, retry 3 of 4 (global_max_retries)"},
 		"all of the policy's":        {Policies{Job: rule(nil, n(1))}, workflow.History{AttemptID: 2, CountedFails: 1, Rules: map[string]workflow.RuleCount{"p/r": {Counted: 1}}}, "rule p/r: exit, all 1 retry used (retry_limit)"},
-		"the switch":                 {Policies{Job: rule(nil, nil), GlobalMaxRetries: n(0)}, workflow.History{AttemptID: 1}, "rule p/r: exit, no retry is granted (global_max_retries)"},
-		"a rule that grants none":    {Policies{Job: rule(n(0), nil)}, workflow.History{AttemptID: 1}, "rule p/r: exit, no retry is granted"},
+		"the switch":                 {Policies{Job: rule(nil, nil), GlobalMaxRetries: n(0)}, workflow.History{AttemptID: 1}, "rule p/r: exit, no retries are allowed (global_max_retries)"},
+		"a rule that grants none":    {Policies{Job: rule(n(0), nil)}, workflow.History{AttemptID: 1}, "rule p/r: exit, no retries are allowed"},
 		"the last attempt of a rule": {Policies{Job: rule(n(1), nil)}, workflow.History{AttemptID: 2, CountedFails: 1, Rules: map[string]workflow.RuleCount{"p/r": {Counted: 1}}}, "rule p/r: exit, all 1 retry used"},
 	} {
 		if got := decide(tt.p, tt.h, failed).Reason; got != tt.want {

@@ -9,36 +9,37 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// Facts is all that a decision about a job rests on: what has ended, which rules hold,
-// and what happened before. Nothing is asked for while it is decided.
+// Facts is everything that a decision about a job depends on: what has ended, which rules
+// apply, and what happened before. Decide gets nothing else.
 type Facts struct {
-	JobID, RunID int64 // jitter is drawn from these
+	JobID, RunID int64 // the seed of the jitter
 	NowMS        int64
 	Policies     Policies
 	History      workflow.History
 	Failure      workflow.Failure // how the attempt ended, or its recovery script if there is a Script
-	// Doom is why the job ends whatever the rules say.
+	// Doom is why the job ends regardless of the rules.
 	Doom Doom
-	// Breakers are the open circuit breakers that the run is subject to. These, the
-	// Demand and the Avoided are needed only where Needs says so.
+	// Breakers are the open circuit breakers that apply to the run. Breakers, Demand and
+	// Avoided are used only if Needs says so.
 	Breakers []workflow.BreakerTrip
 	Demand   *placement.JobDemand
-	Avoided  []workflow.AvoidedNode // nodes that the job keeps away from
+	Avoided  []workflow.AvoidedNode // nodes that the job avoids
 
-	// What has ended if it is no attempt; at most one is given.
+	// What has ended, if it is not an attempt; at most one of these is set.
 	Script  *ScriptEnd    // the recovery script of an attempt
-	Retried *RetryVerdict // the hold of a job, which somebody has classified as worth a retry
-	Expired *ExpiredJob   // the time of a job that waits
-	Again   *AskedRetry   // a job that somebody wants tried again
+	Retried *RetryVerdict // the hold of a job, by a classification for a retry
+	Expired *ExpiredJob   // the timeout of a waiting job
+	Again   *AskedRetry   // a job that a user or client wants to retry
 }
 
-// Doom is why a job ends whatever the rules say. The zero value leaves it to them.
+// Doom is why a job ends regardless of the rules. The zero value means that the rules
+// decide.
 type Doom struct {
 	Reason string
-	Run    string // why the run is given up with it; empty: it is not
+	Run    string // why the run is aborted with it; empty: it is not
 }
 
-// DoomOf is the doom of a job that is ended because a timeout has expired.
+// DoomOf returns the doom of a job that is ended because a timeout expired.
 func DoomOf(which workflow.Timeout, l *workflow.TimeLimit) Doom {
 	d := Doom{Reason: l.Reason(which)}
 	if l.Policy == workflow.OnTimeoutFailWorkflow {
@@ -47,78 +48,78 @@ func DoomOf(which workflow.Timeout, l *workflow.TimeLimit) Doom {
 	return d
 }
 
-// ScriptEnd is how the recovery script of an attempt ended. The zero value is one
-// that was successful.
+// ScriptEnd is how the recovery script of an attempt ended. The zero value means success.
 type ScriptEnd struct {
 	Failed     bool
 	ReturnCode int64
-	Error      string // it could not run, or nobody knows how it ended
-	EarlierRun bool   // its attempt was in a run that is over
-	// What the rule that granted the retry says, and the status of the attempt.
+	Error      string // why it could not run, or that it is unknown how it ended
+	EarlierRun bool   // its attempt belongs to an earlier run
+	// OnError, HoldLimit and Rule are from the rule that granted the retry; Status is that
+	// of the attempt.
 	OnError   workflow.Action
 	HoldLimit *workflow.HoldLimit
 	Rule      string
 	Status    workflow.JobStatus
 }
 
-// RetryVerdict is a classification as worth a retry.
+// RetryVerdict is a classification that grants a retry.
 type RetryVerdict struct {
 	hold.Classification
-	Force    bool // it may ask for more than there is anywhere
-	NotBegun bool // the job was held before an attempt began
+	Force    bool // its requirements may exceed everything that is known to exist
+	NotBegun bool // the job was held before an attempt started
 }
 
-// ExpiredJob is the timeout of a job that waits.
+// ExpiredJob is the expired timeout of a waiting job.
 type ExpiredJob struct {
 	Timeout workflow.Timeout
 	Limit   workflow.TimeLimit
 }
 
-// AskedRetry is somebody's wish to have a job tried again, outside of all rules.
+// AskedRetry is a request to retry a job regardless of the rules.
 type AskedRetry struct {
-	MaxRetries int64 // the attempts that may be used before
-	Anew       bool  // a person wants it, not a torc client
+	MaxRetries int64 // the request is rejected if this number of attempts is used
+	Anew       bool  // a user requests it, not a torc client
 }
 
-// Outcome is what becomes of a job.
+// Outcome is the result of a decision.
 type Outcome struct {
 	workflow.Decision
-	Status workflow.JobStatus // of the job from now on
-	// Next is the attempt that follows; nil: none does, or it was granted before.
+	Status workflow.JobStatus // the new status of the job
+	// Next is the attempt that follows; nil: there is none, or it was granted before.
 	Next *NextAttempt
-	// Grown is what the job asks for from now on; nil: the same as before.
+	// Grown is the new requirements of the job; nil: they do not change.
 	Grown *workflow.ResourceRequirements
-	Said  string // how that differs
-	// Limit is how long the job waits if it is held, as far as a rule says it.
+	Said  string // how they differ, as text
+	// Limit is how long the job may be held, if a rule sets that.
 	Limit workflow.HoldLimitSource
-	// GiveUp is why the run is given up; empty: it is not.
-	GiveUp string
-	// Refused is why a verdict or a wish has no effect.
+	// Abort is why the run is aborted; empty: it is not.
+	Abort string
+	// Refused is why a classification or request is rejected; nil: it is not.
 	Refused error
 }
 
 // NextAttempt is the attempt that follows a retry.
 type NextAttempt struct {
 	Number  int64
-	Used    workflow.History // the retries that are used then
-	Delay   time.Duration    // as drawn
-	Settle  time.Duration    // if that is longer: the wait unless the end of the attempt before is confirmed
+	Used    workflow.History // with the retry that was granted
+	Delay   time.Duration    // after jitter
+	Settle  time.Duration    // if longer than Delay: the wait until the end of the previous attempt is confirmed
 	Avoided []workflow.AvoidedNode
 }
 
-// Wait is how long the attempt has to wait at least.
+// Wait returns how long the attempt has to wait.
 func (n *NextAttempt) Wait() time.Duration { return max(n.Delay, n.Settle) }
 
-// Needs says which facts matter to a decision, beside those that are always given.
+// Needs says which of the optional facts a decision depends on.
 type Needs struct {
 	Breakers, Demand, Avoided bool
 }
 
-// Needs returns what else has to be known to decide.
+// Needs returns which of the optional facts have to be set before Decide is called.
 func (f *Facts) Needs() Needs {
 	switch {
 	case f.Retried != nil:
-		return Needs{Demand: f.Retried.AsksForMore()}
+		return Needs{Demand: f.Retried.ChangesRequirements()}
 	case f.Expired != nil, f.Again != nil:
 		return Needs{}
 	}
@@ -132,16 +133,16 @@ func (f *Facts) Needs() Needs {
 	}
 }
 
-// Decide says what becomes of a job. The same facts give the same outcome.
+// Decide returns what happens to a job. The same facts give the same outcome.
 func Decide(f Facts) Outcome {
 	o := Outcome{Decision: f.byRules()}
-	if rulesAsked(&f, &o.Decision) {
+	if dependsOnPolicies(&f, &o.Decision) {
 		o.PolicyHash = f.Policies.Hash()
 	}
 	switch {
 	case f.Expired != nil:
 		if f.Expired.Limit.Policy == workflow.OnTimeoutFailWorkflow {
-			o.GiveUp = f.Expired.Limit.Reason(f.Expired.Timeout)
+			o.Abort = f.Expired.Limit.Reason(f.Expired.Timeout)
 		}
 	case f.Again != nil:
 		if used := f.History.Attempt(); used >= f.Again.MaxRetries {
@@ -149,7 +150,7 @@ func Decide(f Facts) Outcome {
 		}
 	case f.Retried != nil:
 		if o.Refused = f.refusal(); o.Refused == nil {
-			o.Refused = f.reask(&o)
+			o.Refused = f.changeRequirements(&o)
 		}
 	case f.Script == nil:
 		f.override(&o)
@@ -164,8 +165,8 @@ func Decide(f Facts) Outcome {
 	return o
 }
 
-// byRules is what rules say, before anything overrides them. It has no hash of the
-// policies yet.
+// byRules returns the decision of the rules, before anything overrides it, and without the
+// hash of the policies.
 func (f *Facts) byRules() workflow.Decision {
 	switch {
 	case f.Expired != nil:
@@ -182,19 +183,20 @@ func (f *Facts) byRules() workflow.Decision {
 	return f.afterAttempt()
 }
 
-// ends reports whether the attempt was neither successful nor canceled.
+// ends reports whether the attempt was neither successful nor canceled, so that a decision
+// is needed.
 func (f *Facts) ends() bool {
 	c := &f.Failure.Cause
 	return c.Kind == workflow.CauseNeverStarted || c.HoldAsked || c.Status.IsUnsuccessful() && c.Status != workflow.Canceled
 }
 
-// afterAttempt is what the rules say about an attempt. What a torc client reports is
-// left as it is: such clients have applied the failure handler themselves.
+// afterAttempt returns the decision of the rules about an attempt. A report of a torc client
+// is not changed, because such clients apply the failure handler themselves.
 func (f *Facts) afterAttempt() workflow.Decision {
 	p, c := &f.Policies, &f.Failure.Cause
 	switch {
 	case c.Kind == workflow.CauseNeverStarted:
-		return workflow.Decision{Action: workflow.ActionRetry, Rule: workflow.RuleNeverStarted, Reason: "never started, so it was no attempt"}
+		return workflow.Decision{Action: workflow.ActionRetry, Rule: workflow.RuleNeverStarted, Reason: "never started, so it does not count as an attempt"}
 	case c.HoldAsked:
 		return workflow.Decision{Action: workflow.ActionHold, Reason: "reported by a client that decides itself: pending_failed"}
 	case !f.ends():
@@ -217,8 +219,8 @@ func (f *Facts) afterAttempt() workflow.Decision {
 	return d
 }
 
-// rulesAsked reports whether a decision rests on policies.
-func rulesAsked(f *Facts, d *workflow.Decision) bool {
+// dependsOnPolicies reports whether a decision depends on policies.
+func dependsOnPolicies(f *Facts, d *workflow.Decision) bool {
 	switch {
 	case f.Expired != nil, f.Again != nil, f.Retried != nil:
 		return false
@@ -229,14 +231,14 @@ func rulesAsked(f *Facts, d *workflow.Decision) bool {
 	return f.Doom.Reason == "" && d.Action != workflow.ActionNone && c.Kind != workflow.CauseNeverStarted && !c.HoldAsked && !f.History.ReportedByOld
 }
 
-// override does what is beyond the rules: an open breaker holds the job, what has
-// grown may fit nowhere, and the run may end with the job.
+// override applies what takes precedence over the rules: an open breaker may hold the job,
+// grown requirements may fit nowhere, and the run may be aborted with the job.
 func (f *Facts) override(o *Outcome) {
 	switch {
 	case f.Doom.Reason != "" && f.ends():
-		o.GiveUp = f.Doom.Run
+		o.Abort = f.Doom.Run
 	case o.Rule == workflow.RuleRunTimeout && f.Policies.OnRunTimeout == workflow.OnTimeoutFailWorkflow:
-		o.GiveUp = f.Failure.Cause.Text + "; " + o.Reason
+		o.Abort = f.Failure.Cause.Text + "; " + o.Reason
 	}
 	if o.Retries() && !f.Policies.NeverHeld {
 		for i := range f.Breakers {
@@ -251,26 +253,26 @@ func (f *Facts) override(o *Outcome) {
 	}
 }
 
-// grow has the next attempt ask for more. If that fits nowhere, there is none.
+// grow raises the requirements of the next attempt. If they fit nowhere, the job fails.
 func (f *Facts) grow(o *Outcome) {
 	used := workflow.Usage{PeakMemoryBytes: f.Failure.Evidence.PeakMemoryBytes, Elapsed: f.Failure.Elapsed}
 	grown, said := o.Mutate.Apply(f.Demand.Requirements, used)
 	if grown == f.Demand.Requirements {
-		o.Reason += "; it asks for the same again"
+		o.Reason += "; its requirements do not change"
 		if said != "" {
 			o.Reason += ": " + said
 		}
 		return
 	}
 	if why := f.Demand.Outgrown(grown); why != "" {
-		o.Decision = o.Outgrown(said, why)
+		o.Decision = o.FailOutgrown(said, why)
 		return
 	}
 	o.Reason += "; " + said
 	o.Grown, o.Said = &grown, said
 }
 
-// status is that of the job from now on.
+// status returns the new status of the job.
 func (f *Facts) status(o *Outcome) workflow.JobStatus {
 	switch {
 	case o.Action == workflow.ActionRetry:
@@ -285,21 +287,21 @@ func (f *Facts) status(o *Outcome) workflow.JobStatus {
 	return f.Failure.Cause.Status
 }
 
-// limit is how long a rule lets the job wait that is held.
+// limit returns how long the job may be held according to the rule.
 func (f *Facts) limit(o *Outcome) workflow.HoldLimitSource {
-	if s := f.Script; s != nil && o.Rule == "" { // its on_recovery_error holds it
+	if s := f.Script; s != nil && o.Rule == "" { // on_recovery_error of its rule holds it
 		return workflow.HoldLimitSource{Limit: s.HoldLimit, Of: "rule " + s.Rule}
 	}
 	return workflow.HoldLimitSource{Limit: o.HoldLimit, Of: "rule " + o.Rule}
 }
 
-// next is the attempt that a retry grants.
+// next returns the attempt that follows a retry.
 func (f *Facts) next(d *workflow.Decision) *NextAttempt {
-	n := &NextAttempt{Number: f.History.AttemptID + 1, Used: f.History.Grant(*d)}
+	n := &NextAttempt{Number: f.History.AttemptID + 1, Used: f.History.After(*d)}
 	if f.Retried != nil && f.Retried.NotBegun {
 		n.Number = f.History.AttemptID
 	}
-	n.Delay = d.Jitter.Draw(d.Delay, workflow.Spread(f.JobID, f.RunID, f.History.AttemptID))
+	n.Delay = d.Jitter.Apply(d.Delay, workflow.UnitHash(f.JobID, f.RunID, f.History.AttemptID))
 	if d.Settle > n.Delay {
 		n.Settle = d.Settle
 	}
@@ -307,27 +309,27 @@ func (f *Facts) next(d *workflow.Decision) *NextAttempt {
 	return n
 }
 
-// decision grants the retry that somebody wants.
+// decision returns the decision to grant the requested retry.
 func (a *AskedRetry) decision(h *workflow.History) workflow.Decision {
 	d := workflow.Decision{Action: workflow.ActionRetry, Rule: workflow.RuleClient, Counted: true, Reason: fmt.Sprintf("retried by a client, attempt %d of %d", h.Attempt(), a.MaxRetries)}
 	if a.Anew {
-		d.Reason = "retried by a person"
+		d.Reason = "retried by a user"
 	}
 	return d
 }
 
-// classified grants a held job the retry that a classification asks for.
+// classified returns the decision to grant the retry of a classification.
 func (f *Facts) classified() workflow.Decision {
 	return workflow.Decision{Action: workflow.ActionRetry, Rule: workflow.RuleClassified, Counted: true,
-		Reason: fmt.Sprintf("classified as worth a retry, %d of %d", f.History.Rules[workflow.RuleClassified].Counted+1, workflow.ClassifiedRetryLimit)}
+		Reason: fmt.Sprintf("classified for a retry, %d of %d", f.History.Rules[workflow.RuleClassified].Counted+1, workflow.ClassifiedRetryLimit)}
 }
 
-// refusal is why a classification grants no retry: the job has had all of them, or
-// none is granted at all, when only a person gets one.
+// refusal returns an error of CodeConflict if a classification cannot grant a retry: the job
+// has used all of them, or no retries are allowed and the author is not a user.
 func (f *Facts) refusal() error {
 	switch {
 	case f.Retried.Author == hold.AuthorDeadline && f.Policies.MaxRetriesOfJob() == 0:
-		return workflow.Errorf(workflow.CodeConflict, "no retry is granted (%s)", limitOfJob).WithHint("classify it as failed")
+		return workflow.Errorf(workflow.CodeConflict, "no retries are allowed (%s)", limitOfJob).WithHint("classify it as failed")
 	case f.History.Rules[workflow.RuleClassified].Counted >= workflow.ClassifiedRetryLimit:
 		return workflow.Errorf(workflow.CodeConflict, "classifications have granted all %d retries of this job", workflow.ClassifiedRetryLimit).
 			WithHint("classify it as failed, or reset it")
@@ -335,9 +337,10 @@ func (f *Facts) refusal() error {
 	return nil
 }
 
-// reask has the next attempt ask for what a classification says. More than there is
-// anywhere is refused, unless it is forced.
-func (f *Facts) reask(o *Outcome) error {
+// changeRequirements sets the requirements that a classification gives to the next attempt.
+// It returns an error of CodeConflict if they cannot change, or if they fit nowhere and
+// Force is not set.
+func (f *Facts) changeRequirements(o *Outcome) error {
 	if f.Demand == nil {
 		return nil
 	}
@@ -347,8 +350,8 @@ func (f *Facts) reask(o *Outcome) error {
 	}
 	if !f.Retried.Force {
 		if why := f.Demand.Outgrown(q); why != "" {
-			return workflow.Errorf(workflow.CodeConflict, "what it would ask for (%s) fits nowhere: %s", said, why).
-				WithHint("ask for less; --force (force in the API) is for a place that is not known here")
+			return workflow.Errorf(workflow.CodeConflict, "its new requirements (%s) fit nowhere: %s", said, why).
+				WithHint("lower them, or use --force (force in the API) if there is a place that the daemon does not know")
 		}
 	}
 	o.Grown, o.Said = &q, said

@@ -48,12 +48,12 @@ func TestDecide(t *testing.T) {
 		{name: "canceled", p: retry.Policies{Handler: handler, UsePendingFailed: true}, c: cause(CauseCanceledUser),
 			want: Decision{Action: ActionNone, Reason: "canceled: no retry"}},
 		{name: "never started", c: cause(CauseNeverStarted),
-			want: Decision{Action: ActionRetry, Rule: "never_started", Reason: "never started, so it was no attempt"}},
+			want: Decision{Action: ActionRetry, Rule: "never_started", Reason: "never started, so it does not count as an attempt"}},
 		{name: "no rule", c: exit(1), want: Decision{Action: ActionFail, Reason: "no rule for cause exit"}},
 		{name: "no rule, held", p: retry.Policies{UsePendingFailed: true}, c: exit(1),
 			want: Decision{Action: ActionHold, Reason: "no rule for cause exit; it waits for a classification"}},
 		{name: "no rule, never held", p: retry.Policies{UsePendingFailed: true, NeverHeld: true}, c: exit(1),
-			want: Decision{Action: ActionFail, Reason: "no rule for cause exit; it waits for a classification; it is not held, as the end of the run would wait for a decision"}},
+			want: Decision{Action: ActionFail, Reason: "no rule for cause exit; it waits for a classification; it is not held, because the end of the run would wait for a decision"}},
 		{name: "no rule of the handler, held", p: retry.Policies{Handler: exact, UsePendingFailed: true}, c: exit(1),
 			want: Decision{Action: ActionHold, Reason: "no rule of handler exact for return code 1; it waits for a classification"}},
 		{name: "exact rule beats match-all wherever it stands", p: retry.Policies{Handler: handler}, c: exit(10),
@@ -73,7 +73,7 @@ func TestDecide(t *testing.T) {
 			want: Decision{Action: ActionRetry, Rule: "handler:simulation/1", Counted: true,
 				Reason: "rule 1 of handler simulation: oom, return code 7, attempt 1 of 2"}},
 		{name: "a handler does not treat a full disk", p: retry.Policies{Handler: handler}, c: cause(CauseDiskFull),
-			want: Decision{Action: ActionFail, Reason: "no rule for cause disk_full, which failure handlers do not treat"}},
+			want: Decision{Action: ActionFail, Reason: "no rule for cause disk_full, to which failure handlers do not apply"}},
 		{name: "preempted, in spite of a handler", p: retry.Policies{Handler: handler}, c: cause(CausePreempted),
 			want: Decision{Action: ActionRetry, Rule: "default/preempted", Reason: "rule default/preempted: preempted, free retry 1 of 50"}},
 		{name: "preempted too often", h: used("default/preempted", 0, 50), c: cause(CausePreempted),
@@ -141,7 +141,7 @@ func TestDecideClassified(t *testing.T) {
 		if err != nil {
 			t.Fatalf("retry %d: %v", n+1, err)
 		}
-		h = h.Grant(d)
+		h = h.After(d)
 	}
 	if _, err := decideClassified(retry.Policies{}, h, "ann"); CodeOf(err) != CodeConflict {
 		t.Errorf("after %d retries: %v", ClassifiedRetryLimit, err)
@@ -208,7 +208,7 @@ func TestBudgetsAreNeverExceeded(t *testing.T) {
 			if builtIn && d.Retries() && !uncounted && !d.Counted {
 				t.Fatalf("%s is retried for free: %+v", c.Kind, d)
 			}
-			h = h.Grant(d)
+			h = h.After(d)
 		}
 		checkBudgets(t, p, h)
 	})
@@ -252,7 +252,7 @@ func TestHandlerAllowsSoManyAttempts(t *testing.T) {
 			if !d.Retries() {
 				break
 			}
-			h = h.Grant(d)
+			h = h.After(d)
 			attempts++
 		}
 		if attempts != limit || h.AttemptID != limit {

@@ -1,3 +1,3 @@
-// Package retry decides what happens after an attempt. Decide does all of it; the
-// simulator asks it about recorded attempts.
+// Package retry decides what happens after an attempt. Decide makes all decisions; the
+// simulator applies it to recorded attempts.
 package retry

@@ -8,8 +8,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// matchHandlerRule returns the index of the rule for a return code, -1 if there is none:
-// the first that names it, else the first that matches all.
+// matchHandlerRule returns the index of the rule for a return code: the first that names it,
+// or else the first that matches all; -1 if there is none.
 func matchHandlerRule(h *workflow.FailureHandlerDefinition, code int64) int {
 	exact := slices.IndexFunc(h.Rules, func(r workflow.FailureRule) bool { return slices.Contains(r.ExitCodes, code) })
 	if exact >= 0 {
@@ -18,9 +18,8 @@ func matchHandlerRule(h *workflow.FailureHandlerDefinition, code int64) int {
 	return slices.IndexFunc(h.Rules, func(r workflow.FailureRule) bool { return r.MatchAllExitCodes })
 }
 
-// decideByHandler applies rule i. Its max_retries is torc's: the number of attempts,
-// counting those that used budget. The limits over all retries bind it only if
-// somebody has set them.
+// decideByHandler returns the decision of rule i. As in torc, its max_retries is the number
+// of attempts that used budget. Limits that span several rules apply only if they were set.
 func decideByHandler(h *workflow.FailureHandlerDefinition, i int, p *Policies, history *workflow.History, c workflow.Cause) workflow.Decision {
 	r := h.Rules[i]
 	attempt := history.Attempt()
@@ -46,7 +45,7 @@ func decideByHandler(h *workflow.FailureHandlerDefinition, i int, p *Policies, h
 	}
 	if r.RecoveryScript != "" {
 		d.Action, d.RecoveryScript = workflow.ActionRecover, r.RecoveryScript
-		d.OnRecoveryError = workflow.ActionRetry // a broken script does not take the retry away
+		d.OnRecoveryError = workflow.ActionRetry // a failed script does not prevent the retry
 	}
 	return d
 }
@@ -58,7 +57,7 @@ func codeWord(c workflow.Cause) string {
 	return string(c.Kind) + ", return code"
 }
 
-// handlerRuleKey is what retries that rule i grants are counted under.
+// handlerRuleKey returns the key under which retries of rule i are counted.
 func handlerRuleKey(h *workflow.FailureHandlerDefinition, i int) string {
 	return fmt.Sprintf("handler:%s/%d", h.Name, i+1)
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// defaultActionID is the id of the rule that a policy's default action stands for.
+// defaultActionID is the rule id for the default action of a policy.
 const defaultActionID = "default_action"
 
-// decideByPolicies applies the first rule that matches. If none does, the first default
-// action that is more than inherit decides, before the server's policy is asked. What
-// we ended ourselves is no failure that a default action is about.
+// decideByPolicies returns the decision of the first rule that matches. If none does, the
+// first default action other than inherit decides, before the server's policy. Default
+// actions do not apply to attempts that we ended ourselves.
 func decideByPolicies(p *Policies, h *workflow.History, f *workflow.Failure) workflow.Decision {
-	var without []*workflow.RetryPolicy // policies that said nothing
+	var without []*workflow.RetryPolicy // policies without a matching rule
 	try := func(policy *workflow.RetryPolicy) (workflow.Decision, bool) {
 		if r := policy.FirstMatch(f, h.AttemptID); r != nil {
 			return applyRule(p, policy, r, h, f), true
@@ -46,7 +46,7 @@ func decideByPolicies(p *Policies, h *workflow.History, f *workflow.Failure) wor
 	if d, ok := decideByDefault(p, []*workflow.RetryPolicy{&p.Default}, h, f); ok {
 		return d
 	}
-	if f.Cause.Ours() { // a server's own default policy may say nothing about it
+	if f.Cause.EndedByUs() { // the server's default policy may have no rule for it
 		builtIn := DefaultPolicy()
 		if d, ok := try(&builtIn); ok {
 			return d
@@ -54,7 +54,7 @@ func decideByPolicies(p *Policies, h *workflow.History, f *workflow.Failure) wor
 	}
 	why := unmatchedReason(p.Handler, f.Cause)
 	if len(p.Missing) > 0 {
-		why += "; not there any more: retry policy " + strings.Join(p.Missing, ", ")
+		why += "; retry policy no longer exists: " + strings.Join(p.Missing, ", ")
 	}
 	if p.UsePendingFailed {
 		return workflow.Decision{Action: workflow.ActionHold, Reason: why + "; it waits for a classification"}
@@ -62,10 +62,10 @@ func decideByPolicies(p *Policies, h *workflow.History, f *workflow.Failure) wor
 	return workflow.Decision{Action: workflow.ActionFail, Reason: why}
 }
 
-// decideByDefault applies the first default action that is more than inherit. It says
-// what becomes of failures, and what we end ourselves is none.
+// decideByDefault returns the decision of the first default action other than inherit; ok is
+// false if there is none, or if we ended the attempt ourselves.
 func decideByDefault(p *Policies, policies []*workflow.RetryPolicy, h *workflow.History, f *workflow.Failure) (workflow.Decision, bool) {
-	if f.Cause.Ours() {
+	if f.Cause.EndedByUs() {
 		return workflow.Decision{}, false
 	}
 	for _, policy := range policies {
@@ -78,7 +78,8 @@ func decideByDefault(p *Policies, policies []*workflow.RetryPolicy, h *workflow.
 	return workflow.Decision{}, false
 }
 
-// applyRule does what a rule says. A spent budget means fail, and no other rule.
+// applyRule returns the decision of a rule. If its budget is used up, the job fails; no other
+// rule is tried.
 func applyRule(p *Policies, policy *workflow.RetryPolicy, r *workflow.RetryRule, h *workflow.History, f *workflow.Failure) workflow.Decision {
 	key := policy.Key(r)
 	d := workflow.Decision{Action: r.Action, Rule: key, Reason: fmt.Sprintf("rule %s: %s", key, f.Cause.Kind)}
@@ -128,7 +129,7 @@ func applyRule(p *Policies, policy *workflow.RetryPolicy, r *workflow.RetryRule,
 	return d
 }
 
-// limitOfRule is how many counted retries a rule may grant.
+// limitOfRule returns how many counted retries a rule may grant.
 func limitOfRule(p *Policies, policy *workflow.RetryPolicy, r *workflow.RetryRule) int64 {
 	if own := first(r.Limit, policy.RetryLimit); own != nil {
 		return *own
@@ -136,7 +137,7 @@ func limitOfRule(p *Policies, policy *workflow.RetryPolicy, r *workflow.RetryRul
 	return p.MaxRetriesOfJob()
 }
 
-// maxFreeRetries is how many uncounted retries a rule may grant.
+// maxFreeRetries returns how many uncounted retries a rule may grant.
 func maxFreeRetries(r *workflow.RetryRule) int64 {
 	if r.MaxFree != nil {
 		return *r.MaxFree
@@ -144,8 +145,8 @@ func maxFreeRetries(r *workflow.RetryRule) int64 {
 	return DefaultMaxFree
 }
 
-// UsesBudget reports whether the rule with a key says that all its retries use
-// budget, also of attempts that were taken from the job.
+// UsesBudget reports whether the rule with a key explicitly makes all its retries use budget,
+// even after preemptions and drains.
 func UsesBudget(p *Policies, key string) bool {
 	for _, policy := range p.All() {
 		for i := range policy.Rules {
@@ -164,8 +165,8 @@ func RuleLimit(p *Policies, key string) (workflow.RuleCount, bool) {
 	return limit, known
 }
 
-// FindRuleLimit is RuleLimit with the name of the limit that binds counted retries;
-// that is empty if it is the rule's own.
+// FindRuleLimit returns the same as RuleLimit, and the name of the setting that limits
+// counted retries; that is empty for the rule's own limit.
 func FindRuleLimit(p *Policies, key string) (limit workflow.RuleCount, name string, known bool) {
 	if key == workflow.RuleClassified {
 		return workflow.RuleCount{Counted: workflow.ClassifiedRetryLimit}, "", true
@@ -177,7 +178,7 @@ func FindRuleLimit(p *Policies, key string) (limit workflow.RuleCount, name stri
 			}
 		}
 	}
-	builtIn := DefaultPolicy() // which decides last about what we end ourselves
+	builtIn := DefaultPolicy() // decides last about attempts that we ended
 	for _, policy := range append(p.All(), &builtIn) {
 		rules := append(slices.Clone(policy.Rules), workflow.RetryRule{ID: defaultActionID, Action: policy.DefaultAction})
 		for i := range rules {
@@ -200,8 +201,8 @@ func FindRuleLimit(p *Policies, key string) (limit workflow.RuleCount, name stri
 	return workflow.RuleCount{}, "", false
 }
 
-// spentBudget says which budget over several rules is used up; "" if none is. Global
-// is how many counted retries the job may have of all of them.
+// spentBudget returns which budget that spans several rules is used up; "" if none is. The
+// argument global is the maximum number of counted retries of the job.
 func spentBudget(p *Policies, h *workflow.History, global int64) string {
 	for _, b := range overall(p, h, global) {
 		if b.left() <= 0 {

@@ -10,9 +10,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Policies are the rules that apply to a job. They are tried in this order:
-// what the site attached to the queue, the failure handler, the job's policies,
-// the workflow's, the server's default.
+// Policies are the rules that apply to a job. They are tried in this order: policies that the
+// site attached to the queue, the failure handler, the job's policies, the workflow's, the
+// server's default. They are stored as JSON with the names of the fields.
 type Policies struct {
 	Site     []workflow.RetryPolicy             `json:",omitempty"`
 	Handler  *workflow.FailureHandlerDefinition // nil if the job has none
@@ -21,31 +21,29 @@ type Policies struct {
 	Default  workflow.RetryPolicy               // see DefaultPolicy
 	// UsePendingFailed holds failures that nothing matched.
 	UsePendingFailed bool
-	// GlobalMaxRetries bounds the counted retries of a job in a run, whatever
-	// granted them. Nil stands for DefaultGlobalMaxRetries, which does not bind
-	// failure handlers; 0 grants no retry at all.
+	// GlobalMaxRetries limits the counted retries of a job in a run. Nil means
+	// DefaultGlobalMaxRetries, which does not apply to failure handlers; 0 means no retries.
 	GlobalMaxRetries *int64 `json:",omitempty"`
-	// MaxRetriesTotal bounds the counted retries of all jobs in a run; nil: none.
+	// MaxRetriesTotal limits the counted retries of all jobs in a run; nil: no limit.
 	MaxRetriesTotal *int64            `json:",omitempty"`
-	DefaultBackoff  *workflow.Backoff `json:",omitempty"` // of rules and policies that have none
-	// OnRunTimeout is what the job says about attempts that were ended for their
-	// time; fail and fail_workflow hold before all rules.
+	DefaultBackoff  *workflow.Backoff `json:",omitempty"` // for rules and policies without one
+	// OnRunTimeout is what the job sets for attempts that exceed their time limit; fail and
+	// fail_workflow take precedence over all rules.
 	OnRunTimeout workflow.TimeoutPolicy `json:",omitempty"`
-	// NeverHeld is of end jobs and of the jobs of compensations: what would hold
-	// one lets it fail, so that the end of the run waits for nobody.
+	// NeverHeld is set for end jobs and jobs of compensations: they fail instead of being
+	// held, so that the end of the run does not wait for a user.
 	NeverHeld bool `json:",omitempty"`
-	// SwitchedOff says that there are policies that are not asked, as they are switched
+	// SwitchedOff says that there are policies that do not apply, because they are switched
 	// off on the server.
 	SwitchedOff bool `json:",omitempty"`
-	// Missing are names of policies that are not there any more.
+	// Missing has the names of policies that no longer exist.
 	Missing []string `json:",omitempty"`
 }
 
-// DefaultGlobalMaxRetries is how many counted retries a job gets in a run if
-// nobody says otherwise.
+// DefaultGlobalMaxRetries is the default maximum number of counted retries of a job in a run.
 const DefaultGlobalMaxRetries = 20
 
-// MaxRetriesOfJob is how many counted retries a job gets in a run.
+// MaxRetriesOfJob returns the maximum number of counted retries of a job in a run.
 func (p *Policies) MaxRetriesOfJob() int64 {
 	if p.GlobalMaxRetries != nil {
 		return *p.GlobalMaxRetries
@@ -53,8 +51,8 @@ func (p *Policies) MaxRetriesOfJob() int64 {
 	return DefaultGlobalMaxRetries
 }
 
-// MarshalJSON writes the policies as they are stored and hashed. There a failure
-// handler has the names of its fields, not those of the wire.
+// MarshalJSON writes the policies as they are stored and hashed: with a failure handler
+// under the names of its Go fields, not those of the API.
 func (p Policies) MarshalJSON() ([]byte, error) {
 	type handler struct {
 		Name  string
@@ -68,27 +66,26 @@ func (p Policies) MarshalJSON() ([]byte, error) {
 	}{p.Site, (*handler)(p.Handler), rest(p)})
 }
 
-// Hash identifies the rules, so that a stored decision can be told from one
-// that other rules would have made. Policies that decide alike may differ in
-// it; different ones never agree.
+// Hash returns a hash of the rules, which is stored with each decision. Different policies
+// have different hashes, even if their decisions are the same.
 func (p Policies) Hash() string {
 	text, err := json.Marshal(p)
-	if err != nil { // plain structs of strings and numbers
+	if err != nil { // impossible for structs of strings and numbers
 		panic(fmt.Sprintf("hash policies: %v", err))
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
-// The numbers of the built-in policy, and of rules that do not say.
+// The limits of the built-in policy, and the defaults of rules.
 const (
 	DefaultMaxFree    = 50
 	defaultInfraLimit = 3
 )
 
-// DefaultPolicy is what applies if nobody says otherwise: what was taken from a
-// job is given back, what broke under it is tried elsewhere, and what it did
-// itself stands.
+// DefaultPolicy returns the built-in policy: preempted and drained attempts are retried for
+// free, failures of the infrastructure are retried on another node, and failures of the
+// command are not retried.
 func DefaultPolicy() workflow.RetryPolicy {
 	limit, yes, no := int64(defaultInfraLimit), true, false
 	elsewhere := &workflow.AvoidNodes{Mode: workflow.AvoidLast}
@@ -101,14 +98,13 @@ func DefaultPolicy() workflow.RetryPolicy {
 	}}
 }
 
-// InOrder lists the retry policies behind the failure handler, in the order in
-// which they are tried; the site's are in front of it.
+// InOrder returns the retry policies that are tried after the failure handler, in their
+// order. The site's are tried before it.
 func (p *Policies) InOrder() []*workflow.RetryPolicy {
 	return slices.Concat(pointers(p.Job), pointers(p.Workflow), []*workflow.RetryPolicy{&p.Default})
 }
 
-// All lists the retry policies that apply, the site's first, in the order in which
-// they are tried.
+// All returns all retry policies in the order in which they are tried, the site's first.
 func (p *Policies) All() []*workflow.RetryPolicy { return append(pointers(p.Site), p.InOrder()...) }
 
 func pointers[T any](list []T) []*T {
@@ -119,8 +115,7 @@ func pointers[T any](list []T) []*T {
 	return all
 }
 
-// OOMPartial is what the policies say about attempts that are in doubt: the first that
-// says something decides.
+// OOMPartial returns oom_partial of the first policy that sets it; "" if none does.
 func (p *Policies) OOMPartial() workflow.OOMPartial {
 	for _, policy := range p.All() {
 		if policy.OOMPartial != "" {
@@ -130,8 +125,9 @@ func (p *Policies) OOMPartial() workflow.OOMPartial {
 	return workflow.OOMFailLikely
 }
 
-// ApplySettings adds what the server says to what workflow and job say. The default is
-// the policy that replaces the built-in one, nil if none does.
+// ApplySettings adds the settings and policies of the server to those of the workflow and
+// the job. The argument replaced is the policy that replaces the built-in one; nil if none
+// does.
 func ApplySettings(s *workflow.RetrySettings, p *Policies, site []workflow.RetryPolicy, replaced *workflow.RetryPolicy) {
 	if limit := s.GlobalMaxRetries; limit != nil && (p.GlobalMaxRetries == nil || *limit < *p.GlobalMaxRetries) {
 		p.GlobalMaxRetries = limit
@@ -148,16 +144,15 @@ func ApplySettings(s *workflow.RetrySettings, p *Policies, site []workflow.Retry
 	}
 }
 
-// PoliciesOff is added to the reason of a decision that retry policies might have
-// changed.
+// PoliciesOff is appended to the reason of a decision that retry policies might have changed.
 const PoliciesOff = "retry policies are switched off on this server"
 
-// PoliciesOffLine says for how many attempts no retry policy was asked; empty for
-// none.
+// PoliciesOffLine returns a line about attempts to which no retry policy was applied because
+// policies are switched off; "" if there are none.
 func PoliciesOffLine(attempts int64) string {
 	if attempts == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s, which were not asked about %s without success; `torc-slurm retry-policy settings --enabled true` switches them on",
-		PoliciesOff, workflow.CountOf(attempts, "attempt", "attempts"))
+	return fmt.Sprintf("%s and did not apply to %s; `torc-slurm retry-policy settings --enabled true` switches them on",
+		PoliciesOff, workflow.CountOf(attempts, "unsuccessful attempt", "unsuccessful attempts"))
 }

@@ -64,13 +64,13 @@ func TestBudgetsHoldWhilePoliciesChange(t *testing.T) {
 			if want != "" && d.Rule != want {
 				t.Fatalf("%s decided by %q, the first rule that matches is %q", f.Cause.Kind, d.Rule, want)
 			}
-			if d.Retries() && d.Counted && f.Cause.Taken() && !UsesBudget(&p, d.Rule) {
+			if d.Retries() && d.Counted && f.Cause.PreemptedOrDrained() && !UsesBudget(&p, d.Rule) {
 				t.Fatalf("%s used budget by rule %s, which does not say so", f.Cause.Kind, d.Rule)
 			}
 			if limit, known := RuleLimit(&p, d.Rule); known {
 				most[d.Rule] = workflow.RuleCount{Counted: max(most[d.Rule].Counted, limit.Counted), Free: max(most[d.Rule].Free, limit.Free)}
 			}
-			h = h.Grant(d)
+			h = h.After(d)
 			if n, limit := h.Rules[d.Rule], most[d.Rule]; d.Retries() && (n.Counted > limit.Counted || n.Free > limit.Free) {
 				t.Fatalf("rule %s granted %+v, at most %+v was ever allowed", d.Rule, n, limit)
 			}
@@ -120,7 +120,7 @@ func TestOtherRulesDoNotMatter(t *testing.T) {
 		h := workflow.History{AttemptID: 1}
 		for range rapid.IntRange(0, 8).Draw(t, "failures") {
 			k := rapid.SampledFrom(kinds).Draw(t, "kind")
-			h = h.Grant(decide(before, h, workflow.Failure{Cause: workflow.Cause{Kind: k, Status: workflow.Failed, ReturnCode: 1}}))
+			h = h.After(decide(before, h, workflow.Failure{Cause: workflow.Cause{Kind: k, Status: workflow.Failed, ReturnCode: 1}}))
 		}
 		edited := rapid.Permutation(rules).Draw(t, "order")[rapid.IntRange(0, 3).Draw(t, "removed"):]
 		if rapid.Bool().Draw(t, "insert") {
@@ -168,7 +168,7 @@ func TestRetriesEnd(t *testing.T) {
 			if refused++; d.Retries() {
 				refused = 0
 			}
-			h = h.Grant(d)
+			h = h.After(d)
 		}
 		if h.AttemptID-1 > most {
 			t.Fatalf("%d retries, at most %d could be granted", h.AttemptID-1, most)

@@ -29,16 +29,16 @@ func TestDecideRecovery(t *testing.T) {
 		want    Decision
 	}{
 		"no rule": {retry.Policies{Handler: handler}, History{}, Failure{Cause: exit(1)}, ActionFail,
-			Decision{Action: ActionFail, Reason: "no rule for it, on_recovery_error is fail"}},
+			Decision{Action: ActionFail, Reason: "no rule matches, on_recovery_error is fail"}},
 		"rules about the job are not asked": {retry.Policies{Job: []RetryPolicy{about}}, History{}, Failure{Cause: exit(1)}, ActionRetry,
-			Decision{Action: ActionRetry, Reason: "no rule for it, on_recovery_error is retry"}},
+			Decision{Action: ActionRetry, Reason: "no rule matches, on_recovery_error is retry"}},
 		"fail": {retry.Policies{Job: []RetryPolicy{about}}, History{}, Failure{Cause: exit(2)}, ActionRetry,
 			Decision{Action: ActionFail, Rule: "scripts/bad", Reason: "rule scripts/bad: exit of the recovery script"}},
 		"hold, of the queue": {retry.Policies{Site: []RetryPolicy{about}}, History{}, Failure{Cause: exit(2), Evidence: Evidence{StderrTail: "No space left on device"}}, ActionRetry,
 			Decision{Action: ActionHold, Rule: "scripts/full", Reason: "rule scripts/full: exit of the recovery script"}},
 		"never held": {retry.Policies{Site: []RetryPolicy{about}, NeverHeld: true}, History{}, Failure{Cause: exit(2), Evidence: Evidence{StderrTail: "No space left on device"}}, ActionRetry,
 			Decision{Action: ActionFail, Rule: "scripts/full",
-				Reason: "rule scripts/full: exit of the recovery script; it is not held, as the end of the run would wait for a decision"}},
+				Reason: "rule scripts/full: exit of the recovery script; it is not held, because the end of the run would wait for a decision"}},
 		"the retry is made, later and elsewhere, and is not counted again": {retry.Policies{Workflow: []RetryPolicy{about}},
 			History{CountedFails: 20, Rules: map[string]RuleCount{"scripts/slow": {Free: 1}}}, slow, ActionFail,
 			Decision{Action: ActionRetry, Rule: "scripts/slow", Delay: 30 * time.Second, Avoid: &AvoidNodes{Mode: AvoidLast},
@@ -58,12 +58,12 @@ func TestDecideRecovery(t *testing.T) {
 
 func TestRulesAboutRecoveryScriptsThatSayNothing(t *testing.T) {
 	for rule, want := range map[string]string{
-		`"limit": 2`:                          "limit: the retry was counted by the rule that granted it",
-		`"counted": true`:                     "counted: the retry was counted by the rule that granted it",
+		`"limit": 2`:                          "limit: the rule that granted the retry has already counted it",
+		`"counted": true`:                     "counted: the rule that granted the retry has already counted it",
 		`"counted": false`:                    "",
 		`"max_free": 2`:                       "",
-		`"mutate": {"memory": {"factor": 2}}`: "mutate: the retry asks for what the rule that granted it says",
-		`"recovery_script": "./again"`:        "recovery_script: a recovery script has no recovery script",
+		`"mutate": {"memory": {"factor": 2}}`: "mutate: the requirements of the retry follow from the rule that granted it",
+		`"recovery_script": "./again"`:        "recovery_script: a failed recovery script cannot have a recovery script",
 	} {
 		text := `{"name": "p", "rules": [{"when": {"component": "recovery"}, "action": "retry", ` + rule + `}]}`
 		switch err := ProblemsError("policy p", parsePolicy(t, text).Validate()); {

@@ -42,7 +42,7 @@ func when(t *rapid.T) RuleMatch {
 	return m
 }
 
-// TestShadowedRulesAreNeverReached: a rule that Validate calls unreachable decides
+// TestShadowedRulesAreNeverReached checks that a rule that Validate calls unreachable decides
 // about no failure.
 func TestShadowedRulesAreNeverReached(t *testing.T) {
 	found := 0
@@ -53,7 +53,7 @@ func TestShadowedRulesAreNeverReached(t *testing.T) {
 		}
 		for i, id := range []string{"a", "b", "c"} {
 			unreachable := slices.ContainsFunc(p.Validate(), func(x Problem) bool {
-				return x.Path == fmt.Sprintf("rules[%d]", i) && strings.HasPrefix(x.Message, "no failure reaches")
+				return x.Path == fmt.Sprintf("rules[%d]", i) && strings.HasPrefix(x.Message, "this rule never applies")
 			})
 			if !unreachable {
 				continue
@@ -76,6 +76,6 @@ func TestShadowedRulesAreNeverReached(t *testing.T) {
 		}
 	})
 	if found == 0 {
-		t.Error("no policy had a rule that is never reached")
+		t.Error("no policy had a rule that never applies")
 	}
 }

@@ -93,7 +93,7 @@ func TestRetrySimulation(t *testing.T) {
 		"the next attempt is not recorded yet": {recorded(1, "75 retry"), 5,
 			retry.RetryTally{Retries: counted(1), Attempts: 1, CoreHours: 2, Outcomes: retry.RetryOutcomes{Open: 1}}, ""},
 		"begun anew by hand": {recorded(1, "9 fail", "75 retry", "0 none"), 1,
-			retry.RetryTally{Retries: counted(1), Attempts: 3, CoreHours: 6, Outcomes: retry.RetryOutcomes{Completed: 1, Failed: 1}}, "begun anew by hand: 1"},
+			retry.RetryTally{Retries: counted(1), Attempts: 3, CoreHours: 6, Outcomes: retry.RetryOutcomes{Completed: 1, Failed: 1}}, "restarted by a user: 1"},
 		"the beginning is missing": {recorded(1, "75 retry", "75 retry", "0 none")[1:], 1,
 			retry.RetryTally{Retries: counted(1), Attempts: 2, CoreHours: 4, Outcomes: retry.RetryOutcomes{Completed: 1}}, "history missing: 1"},
 	} {

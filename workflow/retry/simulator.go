@@ -9,10 +9,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Simulator decides recorded attempts anew, with retry policies in place of
-// those of their jobs and workflows. Failure handlers, policies of the queue, the
-// server's default and the limits are those of the records, circuit breakers those
-// that it is given.
+// Simulator decides recorded attempts again, with other retry policies instead of those of
+// their jobs and workflows. Failure handlers, policies of the queue, the server's default and
+// the limits are the recorded ones; circuit breakers are given.
 type Simulator struct {
 	policies []workflow.RetryPolicy
 	breakers breakerSimulator
@@ -27,16 +26,16 @@ type Simulator struct {
 type simulatedJob struct {
 	attempt  int64              // the latest
 	status   workflow.JobStatus // after it
-	decision workflow.Decision  // that was recorded of it
+	decision workflow.Decision  // the recorded decision about it
 	recorded workflow.History
-	// What the simulated policies make of it.
+	// The state under the simulated policies.
 	history workflow.History
 	avoided []workflow.AvoidedNode
-	changed bool // the latest retry would have been made in another way
+	changed bool // the latest retry would have been different
 	stopped bool
 }
 
-// NewSimulator returns a simulator of valid policies that has seen no attempt.
+// NewSimulator returns a simulator without attempts. The policies must be valid.
 func NewSimulator(policies []workflow.RetryPolicy, breakers SimulatedBreakers) *Simulator {
 	return &Simulator{
 		policies: policies, breakers: newBreakerSimulator(breakers),
@@ -44,8 +43,7 @@ func NewSimulator(policies []workflow.RetryPolicy, breakers SimulatedBreakers) *
 	}
 }
 
-// Add takes the next recorded attempt: those of a job in their order, and those of
-// different jobs in the order in which they ended.
+// Add adds a recorded attempt. Attempts must be added in the order in which they ended.
 func (s *Simulator) Add(a *RecordedAttempt) {
 	key := [2]int64{a.JobID, a.RunID}
 	j := s.jobs[key]
@@ -70,11 +68,11 @@ func (s *Simulator) Add(a *RecordedAttempt) {
 	if !j.stopped {
 		s.take(j, a, asked)
 	}
-	j.recorded = j.recorded.Grant(a.Decision)
+	j.recorded = j.recorded.After(a.Decision)
 	j.attempt, j.status, j.decision = a.AttemptID, a.Status, a.Decision
 }
 
-// begin begins a sequence of attempts.
+// begin starts a sequence of attempts.
 func (s *Simulator) begin(key [2]int64) *simulatedJob {
 	s.result.Sequences++
 	s.jobs[key] = &simulatedJob{}
@@ -93,8 +91,7 @@ func (s *Simulator) end(r *RetrySimulation, j *simulatedJob) {
 	}
 }
 
-// follows notes what is not certain about an attempt that followed a simulated
-// retry.
+// follows counts what is uncertain about an attempt that followed a simulated retry.
 func (s *Simulator) follows(j *simulatedJob, a *RecordedAttempt) {
 	if j.changed {
 		s.doubts.conditions++
@@ -105,7 +102,7 @@ func (s *Simulator) follows(j *simulatedJob, a *RecordedAttempt) {
 	}
 }
 
-// takeRecorded counts an attempt as it was.
+// takeRecorded counts an attempt as recorded.
 func (s *Simulator) takeRecorded(a *RecordedAttempt, asked workflow.Decision) {
 	s.result.Recorded.attempt(a)
 	if a.Decision.Retries() && asked.Rule == a.Decision.Rule {
@@ -114,7 +111,7 @@ func (s *Simulator) takeRecorded(a *RecordedAttempt, asked workflow.Decision) {
 	s.granted(&s.result.Recorded, a.Decision)
 }
 
-// take decides an attempt anew, of which the recorded policies say what is asked.
+// take decides an attempt again; asked is the decision of the recorded policies.
 func (s *Simulator) take(j *simulatedJob, a *RecordedAttempt, asked workflow.Decision) {
 	t := &s.result.Simulated
 	t.attempt(a)
@@ -122,7 +119,7 @@ func (s *Simulator) take(j *simulatedJob, a *RecordedAttempt, asked workflow.Dec
 	j.history.AttemptID = a.AttemptID
 	d := s.decide(j, a)
 	s.granted(t, d)
-	j.history = j.history.Grant(d)
+	j.history = j.history.After(d)
 	j.changed = d.Retries() && !a.ByClient && !sameConditions(d, asked)
 	if j.stopped = !d.Retries(); j.stopped {
 		t.Outcomes.count(a.Status, d)
@@ -132,15 +129,15 @@ func (s *Simulator) take(j *simulatedJob, a *RecordedAttempt, asked workflow.Dec
 	j.avoided = d.Avoid.Extend(j.avoided, a.Node, workflow.OrZero(a.EndedMS))
 }
 
-// asked is what the recorded policies say to an attempt with the retries that were
-// recorded before it. What all jobs had used of the run's budget is not known.
+// asked returns the decision of the recorded policies about an attempt, with the retries
+// recorded before it. How much of the run's budget all jobs had used is unknown.
 func (s *Simulator) asked(j *simulatedJob, a *RecordedAttempt) workflow.Decision {
 	p, h := a.policies(), j.recorded
 	p.MaxRetriesTotal, h.AttemptID = nil, a.AttemptID
 	return Decide(Facts{JobID: a.JobID, RunID: a.RunID, Policies: p, History: h, Failure: a.failure()}).Decision
 }
 
-// policies are those that decided, as far as they are known.
+// policies returns the policies that decided, or the built-in one if they are unknown.
 func (a *RecordedAttempt) policies() Policies {
 	if a.Policies == nil {
 		return Policies{Default: DefaultPolicy()}
@@ -148,7 +145,7 @@ func (a *RecordedAttempt) policies() Policies {
 	return *a.Policies
 }
 
-// unasked reports whether the attempt failed without a policy being asked.
+// unasked reports whether the attempt failed without a decision of a policy.
 func (a *RecordedAttempt) unasked() bool {
 	switch d := &a.Decision; d.Rule {
 	case workflow.TimeoutQueue.String(), workflow.TimeoutTotal.String():
@@ -158,13 +155,13 @@ func (a *RecordedAttempt) unasked() bool {
 	}
 }
 
-// ran reports whether the attempt had a process of its own: it had none if a
-// timeout ended a job that waited, or if the job stands for others.
+// ran reports whether the attempt had a process of its own. It had none if a timeout ended a
+// waiting job, or if the job stands for a sub-workflow.
 func (a *RecordedAttempt) ran() bool {
 	return a.Decision.Rule != workflow.TimeoutQueue.String() && a.Decision.Rule != workflow.TimeoutTotal.String() && a.Cause.Kind != workflow.CauseSubWorkflow
 }
 
-// decide says what the simulated policies do.
+// decide returns the decision of the simulated policies.
 func (s *Simulator) decide(j *simulatedJob, a *RecordedAttempt) workflow.Decision {
 	switch {
 	case a.unasked():
@@ -266,5 +263,5 @@ func (s *Simulator) Result() RetrySimulation {
 
 // delay adds how long a retry waits.
 func (t *RetryTally) delay(a *RecordedAttempt, d workflow.Decision) {
-	t.DelaySeconds += d.Jitter.Draw(d.Delay, workflow.Spread(a.JobID, a.RunID, a.AttemptID)).Seconds()
+	t.DelaySeconds += d.Jitter.Apply(d.Delay, workflow.UnitHash(a.JobID, a.RunID, a.AttemptID)).Seconds()
 }

@@ -41,7 +41,7 @@ func LineageIteration(lineage, record string) (iteration int64, ok bool) {
 	return iteration, true
 }
 
-// SpawnJob is a job that a running job asks for.
+// SpawnJob is a job that a running job wants to add.
 type SpawnJob struct {
 	Name                       string
 	Command                    string
@@ -52,14 +52,14 @@ type SpawnJob struct {
 	Labels                     []string
 }
 
-// SpawnRequest is what a running job asks for.
+// SpawnRequest is the request of a running job to add jobs.
 type SpawnRequest struct {
 	Lineage string // empty: the caller's name
 	Jobs    []SpawnJob
 	State   json.RawMessage // nil: none
 }
 
-// LineageOf returns the lineage that a request is about.
+// LineageOf returns the lineage of a request.
 func (r SpawnRequest) LineageOf(callerName string) string {
 	if r.Lineage == "" {
 		return callerName
@@ -67,7 +67,7 @@ func (r SpawnRequest) LineageOf(callerName string) string {
 	return r.Lineage
 }
 
-// Facts is what a plan rests on.
+// Facts is everything that a plan depends on.
 type Facts struct {
 	Request      SpawnRequest
 	CallerID     int64
@@ -78,8 +78,9 @@ type Facts struct {
 	// Existing holds the ids of the workflow's jobs that the request names, as
 	// a job or as a dependency.
 	Existing map[string]int64
-	// SameName says how many jobs, and how many requirements, have a name that is not
-	// unique: what refers to it is refused, as nobody can tell which is meant.
+	// SameName has the number of jobs, and of requirements, with the same name, for names
+	// that are not unique. References to such names are rejected, because they are
+	// ambiguous.
 	SameName struct{ Jobs, Requirements map[string]int64 }
 	// Iteration is the highest one recorded for the lineage, 0 if none.
 	Iteration int64
@@ -87,9 +88,10 @@ type Facts struct {
 	Requirements map[string]int64
 }
 
-// Plan is what to write and to answer.
+// Plan is what to store and to answer.
 type Plan struct {
-	// Replay: everything was there already; IDs answers, nothing is written.
+	// Replay says that the request was carried out before: the answer is IDs, and nothing is
+	// stored.
 	Replay    bool
 	IDs       []int64
 	Iteration int64 // to answer
@@ -116,18 +118,19 @@ type PlannedJob struct {
 type LineageState struct {
 	Name string
 	Data json.RawMessage
-	// Final records are written over an earlier one; others never are.
+	// Final records replace an earlier one; others never do.
 	Final bool
 }
 
-// Decide says what a running job's wish for more jobs amounts to. Asking for
-// the same jobs again changes nothing. The refusals are in the order of torc's.
+// Decide returns the plan for a running job's request to add jobs, or an error of CodeInvalid
+// if the request is not valid. Requesting the same jobs again changes nothing. Requests are
+// checked in the same order as in torc.
 func Decide(f Facts) (Plan, error) {
 	jobs, err := checkSpawnJobs(f.Request.Jobs)
 	if err != nil {
 		return Plan{}, err
 	}
-	// A job that calls at once is ahead of the report that it has started.
+	// A job may call before the report of its start arrives.
 	if f.CallerStatus != workflow.Running && f.CallerStatus != workflow.Pending {
 		return Plan{}, workflow.Errorf(workflow.CodeInvalid, "job %d cannot spawn jobs: its status is %s, it must be Running", f.CallerID, f.CallerStatus)
 	}
@@ -182,7 +185,8 @@ func checkSpawnJobs(wanted []SpawnJob) ([]PlannedJob, error) {
 	return jobs, nil
 }
 
-// planSpawnEnd: no jobs but a state is the end of the lineage.
+// planSpawnEnd returns the plan for a request with a state but no jobs, which ends the
+// lineage.
 func planSpawnEnd(f Facts, lineage string) (Plan, error) {
 	plan := Plan{Iteration: f.Iteration}
 	if f.Request.State == nil {
@@ -193,7 +197,8 @@ func planSpawnEnd(f Facts, lineage string) (Plan, error) {
 	return plan, err
 }
 
-// spawnReplay recognises a request that has been carried out before.
+// spawnReplay returns whether the request was carried out before, and the ids of its jobs. It
+// returns an error of CodeInvalid if only some of the jobs exist, or a name is ambiguous.
 func spawnReplay(f Facts) (ids []int64, replay bool, err error) {
 	for _, w := range f.Request.Jobs {
 		if id, there := f.Existing[w.Name]; there {
@@ -213,9 +218,9 @@ func spawnReplay(f Facts) (ids []int64, replay bool, err error) {
 		WithHint("repeat a request with exactly the same jobs, or use new names for all of them")
 }
 
-// ambiguousName is the error about a name that several things of a workflow have.
+// ambiguousName returns the error for a name that is not unique in a workflow.
 func ambiguousName(n int64, what, name string) *workflow.Error {
-	return workflow.Errorf(workflow.CodeInvalid, "%d %s of the workflow have the name %q, and nobody can tell which is meant", n, what, name)
+	return workflow.Errorf(workflow.CodeInvalid, "the name %[3]q is ambiguous: %[1]d %[2]s of the workflow have it", n, what, name)
 }
 
 func resolveRequirements(f Facts, jobs []PlannedJob) error {
@@ -237,8 +242,9 @@ func resolveRequirements(f Facts, jobs []PlannedJob) error {
 	return nil
 }
 
-// resolveDependencies finds the jobs behind names: siblings first. Every
-// spawned job also waits for the one that spawned it.
+// resolveDependencies replaces names by jobs, siblings first. Every spawned job also depends
+// on the job that spawned it. It returns an error of CodeInvalid for unknown or ambiguous
+// names and for a cycle.
 func resolveDependencies(f Facts, jobs []PlannedJob) error {
 	siblings := make(map[string]int, len(jobs))
 	for i := range jobs {
@@ -271,7 +277,7 @@ func resolveDependencies(f Facts, jobs []PlannedJob) error {
 	return nil
 }
 
-// lineageState writes a record's data as torc does.
+// lineageState returns the record of a lineage, in torc's format.
 func lineageState(name string, generation int64, count int, state json.RawMessage, final bool) (*LineageState, error) {
 	if state == nil {
 		state = json.RawMessage("null")

@@ -135,9 +135,9 @@ func TestPlanSpawnOfAmbiguousNames(t *testing.T) {
 		job  spawn.SpawnJob
 		want string
 	}{
-		{"dependency", spawn.SpawnJob{Name: "new", DependsOn: []string{"prep"}}, `2 jobs of the workflow have the name "prep"`},
-		{"repetition", spawn.SpawnJob{Name: "prep"}, `2 jobs of the workflow have the name "prep"`},
-		{"requirements", spawn.SpawnJob{Name: "new", ResourceRequirements: "big"}, `3 resource requirements of the workflow have the name "big"`},
+		{"dependency", spawn.SpawnJob{Name: "new", DependsOn: []string{"prep"}}, `the name "prep" is ambiguous: 2 jobs of the workflow have it`},
+		{"repetition", spawn.SpawnJob{Name: "prep"}, `the name "prep" is ambiguous: 2 jobs of the workflow have it`},
+		{"requirements", spawn.SpawnJob{Name: "new", ResourceRequirements: "big"}, `the name "big" is ambiguous: 3 resource requirements of the workflow have it`},
 		{"not used", spawn.SpawnJob{Name: "new"}, ""},
 	} {
 		f := spawnFacts(tc.job)

@@ -7,22 +7,20 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/graph"
 )
 
-// UndoPrefix is in front of the name of a job in that of its undo.
+// UndoPrefix precedes the name of a job in the name of its undo.
 const UndoPrefix = "undo/"
 
-// CompensationOf is the number of the stage with the compensation; 0 if there
-// is none.
+// CompensationOf returns the number of the compensation's stage; 0 if there is none.
 func CompensationOf(d *workflow.Definition) int32 {
 	return int32(1 + slices.IndexFunc(d.Stages, func(s workflow.StageDefinition) bool { return s.Kind == workflow.StageCompensation }))
 }
 
-// AddCompensation completes the compensation of a definition. The jobs that clean
-// up are in its stage already; the undos are commands by the index of the job that
-// they undo. They come in front of what cleans up, in the reverse order of their
-// jobs. The graph has no cycle.
+// AddCompensation completes the compensation of a definition. Its stage already has the jobs
+// that clean up. The map undos has the undo commands by the index of the job that they undo.
+// Undos run before the jobs that clean up, in the reverse order of their jobs. The graph must
+// not have a cycle.
 //
-// A failed undo keeps nothing from being undone: what is behind it runs all the
-// same.
+// A failed undo does not prevent other undos: jobs that depend on it run anyway.
 func AddCompensation(d *workflow.Definition, undos map[int32]string) {
 	stage := CompensationOf(d)
 	if stage == 0 {
@@ -49,10 +47,10 @@ func AddCompensation(d *workflow.Definition, undos map[int32]string) {
 type compensator struct {
 	def     *workflow.Definition
 	stage   int32
-	retries workflow.PolicyRef // behind what the jobs say themselves
+	retries workflow.PolicyRef // applies after the jobs' own policies
 }
 
-// addUndos adds the undos, and returns those before which all others come.
+// addUndos adds the undos, and returns those that run last.
 func (c *compensator) addUndos(undos map[int32]string, deps [][]int32) (last []int32) {
 	d := c.def
 	n, order := runOrder(d, deps)
@@ -92,7 +90,7 @@ func (c *compensator) addUndos(undos map[int32]string, deps [][]int32) (last []i
 	return last
 }
 
-// finishCleanup puts the jobs that clean up behind the undos.
+// finishCleanup makes the jobs that clean up run after the undos.
 func (c *compensator) finishCleanup(deps [][]int32, last []int32) {
 	policies := map[*workflow.JobPolicy]*workflow.JobPolicy{}
 	for i := range deps {
@@ -115,9 +113,9 @@ func (c *compensator) finishCleanup(deps [][]int32, last []int32) {
 	}
 }
 
-// runOrder is the graph of what runs after what: the jobs of a sub-workflow behind
-// the job that stands for it, and what depends on that behind all of them. Behind
-// the jobs are nodes for the ends of the stages.
+// runOrder returns the graph of which job runs after which: the jobs of a sub-workflow after
+// the job that stands for it, and the dependents of that job after all of them. The graph has
+// additional nodes, after those of the jobs, for the ends of the stages.
 func runOrder(d *workflow.Definition, deps [][]int32) (n int, order graph.Deps) {
 	if len(d.Stages) == 0 {
 		return len(deps), func(i int) []int32 { return deps[i] }

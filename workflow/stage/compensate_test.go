@@ -133,7 +133,7 @@ func TestCleanupComesLast(t *testing.T) {
 		}
 		before := make([][]int32, n)
 		for i := range n {
-			before[i] = graph.Dependants(n, func(k int) []int32 { return d.Jobs[k].DependsOn }, []int32{int32(i)})
+			before[i] = graph.Dependents(n, func(k int) []int32 { return d.Jobs[k].DependsOn }, []int32{int32(i)})
 		}
 		stage.AddCompensation(&d, undos)
 		deps := graph.Dependencies(&d)
@@ -149,14 +149,14 @@ func TestCleanupComesLast(t *testing.T) {
 			t.Fatalf("%d undos for %d jobs", len(undoOf), len(undos))
 		}
 		for job, u := range undoOf {
-			behind := graph.Dependants(len(deps), order, []int32{u})
+			behind := graph.Dependents(len(deps), order, []int32{u})
 			for i := range n {
 				if d.Jobs[i].Stage == 1 && !slices.Contains(behind, int32(i)) {
 					t.Fatalf("%s does not wait for %s", d.Jobs[i].Name, d.Jobs[u].Name)
 				}
 			}
 			for _, later := range before[job] {
-				if x, has := undoOf[later]; has && !slices.Contains(graph.Dependants(len(deps), order, []int32{x}), u) {
+				if x, has := undoOf[later]; has && !slices.Contains(graph.Dependents(len(deps), order, []int32{x}), u) {
 					t.Fatalf("%s does not wait for %s", d.Jobs[u].Name, d.Jobs[x].Name)
 				}
 			}

@@ -6,11 +6,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// CompensationState is how far a compensation is.
+// CompensationState is the state of a compensation.
 type CompensationState string
 
-// The states. Waiting: processes of the run may still live. A compensation that
-// has ended stays so: there is one in a run.
+// The states of a compensation. A waiting one waits until no processes of the run are left.
+// There is at most one compensation in a run, so an ended one does not change.
 const (
 	CompensationWaiting   CompensationState = "waiting"
 	CompensationRunning   CompensationState = "running"
@@ -23,34 +23,34 @@ func (s CompensationState) IsOver() bool {
 	return s == CompensationCompleted || s == CompensationFailed
 }
 
-// Compensation is what became of the undoing of a run.
+// Compensation is the undoing of a run.
 type Compensation struct {
 	WorkflowID int64              `json:"workflow_id"`
 	RunID      int64              `json:"run_id"`
-	Generation int64              `json:"end_generation"` // whose verdict began it
+	Generation int64              `json:"end_generation"` // the one whose verdict started it
 	Verdict    workflow.EventType `json:"verdict"`        // of the run
 	State      CompensationState  `json:"state"`
 	Reason     string             `json:"reason,omitempty"` // why it ended early
-	Text       string             `json:"text"`             // how it is, for people
+	Text       string             `json:"text"`             // its state as text
 	StartedMS  int64              `json:"started_ms"`
 	DeadlineMS int64              `json:"deadline_ms"`
 	EndedMS    *int64             `json:"ended_ms,omitempty"`
-	// Undone and the others name the first few jobs of it, as they have ended.
+	// Undone, Failed and Canceled name the first few of the jobs.
 	Undone   *UndoneJobs `json:"undone,omitempty"`   // jobs of the run that were undone
 	Failed   *UndoneJobs `json:"failed,omitempty"`   // jobs of the compensation that failed, with their causes
 	Canceled *UndoneJobs `json:"canceled,omitempty"` // and that were canceled
 }
 
-// UndoneJobs are jobs of which a compensation tells.
+// UndoneJobs is a group of jobs in a Compensation.
 type UndoneJobs struct {
 	Jobs  int64    `json:"jobs"`
 	First []string `json:"first"` // the first few
 }
 
-// CompensationStopped is the reason of a compensation that somebody canceled.
+// CompensationStopped is the reason of a compensation that a user canceled.
 const CompensationStopped = "the workflow was canceled"
 
-// Lines say how it is, and which jobs were undone and which not.
+// Lines returns the state of the compensation, and which jobs were undone and which not.
 func (c *Compensation) Lines() []string {
 	lines := []string{c.Text}
 	for _, part := range []struct {
@@ -64,15 +64,15 @@ func (c *Compensation) Lines() []string {
 	return lines
 }
 
-// Describe fills in the text, from the numbers of its jobs.
+// Describe sets the text from the numbers of its jobs.
 func (c *Compensation) Describe(jobs workflow.StatusCounts) {
 	ended := Counts{ByStatus: jobs}
 	all := ended.Total() - jobs[workflow.Disabled]
 	switch c.State {
 	case CompensationWaiting:
-		c.Text = "waits until no process of the run is left"
+		c.Text = "waits until no processes of the run are left"
 	case CompensationRunning:
-		c.Text = fmt.Sprintf("runs, %d of %s ended", all-ended.Open(), workflow.CountOf(all, "job has", "jobs have"))
+		c.Text = fmt.Sprintf("running, %d of %s ended", all-ended.Open(), workflow.CountOf(all, "job has", "jobs have"))
 	case CompensationCompleted:
 		c.Text = "completed, " + workflow.CountOf(all, "job", "jobs")
 	case CompensationFailed:
@@ -94,10 +94,10 @@ type CompensationPayload struct {
 	WorkflowID    int64              `json:"workflow_id"`
 	RunID         int64              `json:"run_id"`
 	EndGeneration int64              `json:"end_generation"`
-	Verdict       workflow.EventType `json:"verdict"` // of the run, which stands
-	Jobs          int64              `json:"jobs"`    // that run, or ran
-	// DeadlineMS is when what is left of it is canceled.
+	Verdict       workflow.EventType `json:"verdict"` // of the run; it does not change
+	Jobs          int64              `json:"jobs"`    // number of jobs of the compensation
+	// DeadlineMS is when its remaining jobs are canceled.
 	DeadlineMS int64  `json:"deadline_ms"`
-	Text       string `json:"text,omitempty"`   // what it amounts to, at the end
+	Text       string `json:"text,omitempty"`   // the result, at the end
 	Reason     string `json:"reason,omitempty"` // why it ended early
 }

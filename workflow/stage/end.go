@@ -9,36 +9,35 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
-// Counts is what a workflow's run amounts to.
+// Counts has the numbers of jobs and attempts of a run.
 type Counts struct {
 	ByStatus workflow.StatusCounts
 	Retried  int64                        // attempts that were followed by another one
 	ByCause  map[workflow.CauseKind]int64 // attempts that ended
 	// ByCategory counts failed attempts by the workflow's failure_categories.
 	ByCategory map[string]int64
-	// ByPattern counts the jobs whose names match a pattern that the condition of
-	// success names.
+	// ByPattern counts the jobs whose names match a pattern in success_if.
 	ByPattern map[string]workflow.StatusCounts
-	// WorkflowCanceled: jobs that have not run will not.
+	// WorkflowCanceled says that jobs that have not started never will.
 	WorkflowCanceled bool
-	// EndJob is how the end job ended; nil if there is none or it had no word.
+	// EndJob is how the end job ended; nil if there is none or it did not run.
 	EndJob *EndJobResult
-	// GivenUp is why the run was given up: it has failed, whatever its jobs say;
-	// empty if it was not.
+	// GivenUp is why the run was aborted, so that it failed regardless of its jobs; empty
+	// if it was not.
 	GivenUp string
 }
 
-// Total is the number of jobs.
+// Total returns the number of jobs.
 func (c Counts) Total() int64 { return c.ByStatus.Total() }
 
-// Open is the number of jobs that are not complete.
+// Open returns the number of jobs that are not complete.
 func (c Counts) Open() int64 { return c.Total() - c.ByStatus.Complete() }
 
-// Live is the number of jobs that a runner holds.
+// Live returns the number of jobs that are pending or running.
 func (c Counts) Live() int64 { return c.ByStatus[workflow.Pending] + c.ByStatus[workflow.Running] }
 
-// Ended reports whether the run is over: every job is complete, or the
-// workflow was canceled and no attempt is live.
+// Ended reports whether the run has ended: every job is complete, or the workflow was
+// canceled and no attempt is live.
 func (c Counts) Ended() bool {
 	if c.WorkflowCanceled {
 		return c.Live() == 0
@@ -46,7 +45,7 @@ func (c Counts) Ended() bool {
 	return c.Open() == 0
 }
 
-// Troubles is ByCause without the successes; nil if nothing is left.
+// Troubles returns ByCause without the successes; nil if there are no other attempts.
 func (c Counts) Troubles() map[workflow.CauseKind]int64 {
 	var rest map[workflow.CauseKind]int64
 	for kind, n := range c.ByCause {
@@ -71,7 +70,7 @@ type Verdict struct {
 type EndPayload struct {
 	Category  string `json:"category"` // workflow
 	EventType string `json:"event_type"`
-	// EvaluatedByEndStep tells the verdict from other events of its type.
+	// EvaluatedByEndStep distinguishes the verdict from other events of its type.
 	EvaluatedByEndStep bool  `json:"evaluated_by_end_step"`
 	WorkflowID         int64 `json:"workflow_id"`
 	RunID              int64 `json:"run_id"`
@@ -89,23 +88,23 @@ type EndPayload struct {
 	ByCause          map[workflow.CauseKind]int64 `json:"by_cause,omitempty"`    // without ok
 	ByCategory       map[string]int64             `json:"by_category,omitempty"` // failed attempts
 
-	// Reason is why the run was given up.
+	// Reason is why the run was aborted.
 	Reason string `json:"reason,omitempty"`
-	// SuccessIf is the condition that the workflow gave, and SuccessIfHolds what
-	// came out; of a run that was not canceled.
+	// SuccessIf is the condition of the workflow, and SuccessIfHolds its result; only for a
+	// run that was not canceled.
 	SuccessIf      string `json:"success_if,omitempty"`
 	SuccessIfHolds *bool  `json:"success_if_holds,omitempty"`
 
-	// EndJob is how the end job ended, which the counts leave out; nil if there is
-	// none or it had no word. One that was not successful makes the run fail.
+	// EndJob is how the end job ended, which the counts do not include; nil if there is none
+	// or it did not run. An unsuccessful end job makes the run fail.
 	EndJob *EndJobResult `json:"end_job,omitempty"`
 }
 
-// Alert tells that a run failed.
+// Alert returns the alert for a failed run.
 func (p *EndPayload) Alert() workflow.Alert {
-	text := fmt.Sprintf("Of %s %d completed, %d failed, %d were canceled.", workflow.CountOf(p.TotalSteps, "job", "jobs"), p.Completed, p.FailedStepsCount, p.Canceled)
+	text := fmt.Sprintf("Of %s, %d completed, %d failed, %d were canceled.", workflow.CountOf(p.TotalSteps, "job", "jobs"), p.Completed, p.FailedStepsCount, p.Canceled)
 	if p.Reason != "" {
-		text += "\nIt was given up: " + p.Reason
+		text += "\nThe run was aborted: " + p.Reason
 	}
 	if p.SuccessIfHolds != nil && !*p.SuccessIfHolds {
 		text += "\nsuccess_if does not hold: " + p.SuccessIf
@@ -125,10 +124,10 @@ type EndJobResult struct {
 	Text       string             `json:"text,omitempty"` // the cause in one line
 }
 
-// EndVerdict judges a run, or a stage of one, that has ended: it is successful if
-// the condition holds or, without one, if no job failed, was terminated or was
-// canceled, and the end job, if there is one, was successful. The caller adds the
-// ids to the payload.
+// EndVerdict returns the verdict on an ended run, or an ended stage of one. It is successful
+// if the condition is true or, without one, if no job failed, was terminated or was canceled;
+// and if the end job, if there is one, was successful. The caller adds the ids to the
+// payload.
 func EndVerdict(c Counts, success *criterion.Expr) Verdict {
 	v := Verdict{EventType: workflow.EventWorkflowCompleted, Severity: event.SeverityInfo, Payload: EndPayload{
 		Category:           event.CategoryWorkflow,
@@ -166,7 +165,7 @@ func EndVerdict(c Counts, success *criterion.Expr) Verdict {
 	return v
 }
 
-// Text says in a few words what the numbers are.
+// Text returns the numbers as text.
 func (p *EndPayload) Text() string {
 	text := fmt.Sprintf("%d of %s completed", p.Completed, workflow.CountOf(p.TotalSteps, "job", "jobs"))
 	for _, part := range []struct {
@@ -186,7 +185,8 @@ func (p *EndPayload) Text() string {
 	return text
 }
 
-// Number and Call make Counts the values of a condition.
+// Number returns the number for a name in a condition. With Call it makes Counts the values
+// of a condition.
 func (c Counts) Number(name string) float64 {
 	n := map[string]int64{
 		criterion.Total: c.Total(), criterion.Completed: c.ByStatus[workflow.Completed], criterion.Failed: c.ByStatus.Unsuccessful(),
@@ -196,8 +196,8 @@ func (c Counts) Number(name string) float64 {
 	return float64(n[name])
 }
 
-// Call returns the number of a function of conditions; what it is about must be
-// in ByPattern.
+// Call returns the result of a function in a condition. The jobs of its argument must be
+// counted in ByPattern.
 func (c Counts) Call(function, argument string) float64 {
 	in := c.ByPattern[argument]
 	n := map[string]int64{
@@ -207,7 +207,7 @@ func (c Counts) Call(function, argument string) float64 {
 	return float64(n[function])
 }
 
-// Line names an end job that was not successful; empty for others.
+// Line returns a text about an end job that was not successful; "" for others.
 func (r *EndJobResult) Line() string {
 	if r == nil || !r.Status.IsUnsuccessful() {
 		return ""
@@ -215,12 +215,12 @@ func (r *EndJobResult) Line() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s (job %d) %s: %s", r.Name, r.JobID, r.Status, r.Text), ": ")
 }
 
-// DeadlinePassed is the alert that the deadline of a run has passed.
+// DeadlinePassed returns the alert that the deadline of a run has passed.
 func DeadlinePassed(d *workflow.Deadline, c Counts) workflow.Alert {
 	then := map[workflow.DeadlinePolicy]string{
-		workflow.DeadlineStopNew: "Nothing more is started.", workflow.DeadlineFail: "What is live is ended, and the run has failed.",
+		workflow.DeadlineStopNew: "No more jobs are started.", workflow.DeadlineFail: "Live jobs are ended, and the run has failed.",
 	}[d.Policy]
-	text := fmt.Sprintf("%d of %s are complete, %d are live, %d wait.", c.Total()-c.Open(), workflow.CountOf(c.Total(), "job", "jobs"), c.Live(), c.Open()-c.Live())
+	text := fmt.Sprintf("%d of %s are complete, %d are live, %d are waiting.", c.Total()-c.Open(), workflow.CountOf(c.Total(), "job", "jobs"), c.Live(), c.Open()-c.Live())
 	if then != "" {
 		text += "\n" + then
 	}

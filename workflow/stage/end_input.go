@@ -2,12 +2,12 @@ package stage
 
 import "github.com/torc-slurm/torc-slurm/workflow"
 
-// EndInputVersion is the version of EndInput: it grows when a field changes its
-// meaning or goes.
+// EndInputVersion is the version of EndInput: it grows when a field changes its meaning or is
+// removed.
 const EndInputVersion = 1
 
-// EndInput is what an end job finds in the file that $TORC_END_JSON names: how the
-// run, or the sub-workflow, went until then.
+// EndInput is the content of the file that $TORC_END_JSON names: the results of the run, or
+// of the sub-workflow, before the end job.
 type EndInput struct {
 	Version       int    `json:"version"`
 	WorkflowID    int64  `json:"workflow_id"`
@@ -16,10 +16,10 @@ type EndInput struct {
 	EndGeneration int64  `json:"end_generation"`
 	// Stage is the sub-workflow job whose end it is; empty: the run.
 	Stage string `json:"stage,omitempty"`
-	// Verdict is what it will be if the end job is successful: completed or failed.
+	// Verdict is the verdict if the end job succeeds: completed or failed.
 	Verdict string `json:"verdict"`
-	// The numbers of jobs, without those of sub-workflows and the end job; failed
-	// has terminated jobs too.
+	// The numbers of jobs, without those of sub-workflows and the end job; failed includes
+	// terminated jobs.
 	Total      int64                        `json:"total"`
 	Completed  int64                        `json:"completed"`
 	Failed     int64                        `json:"failed"`
@@ -35,7 +35,7 @@ type EndInput struct {
 	FailedJobs []EndInputJob `json:"failed_jobs"`
 }
 
-// EndInputJobs is how many failed jobs an EndInput names at most.
+// EndInputJobs is the maximum number of failed jobs in an EndInput.
 const EndInputJobs = 1000
 
 // EndInputJob is a job that failed.
@@ -49,7 +49,7 @@ type EndInputJob struct {
 	Text       string             `json:"text,omitempty"` // the cause in one line
 }
 
-// NewEndInput fills in what follows from the verdict that would be given now.
+// NewEndInput returns an EndInput with the numbers of the verdict that would be given now.
 func NewEndInput(p *EndPayload, completed bool) EndInput {
 	in := EndInput{
 		Version: EndInputVersion, WorkflowID: p.WorkflowID, RunID: p.RunID, EndGeneration: p.EndGeneration, Verdict: "failed",

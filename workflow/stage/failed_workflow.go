@@ -6,12 +6,12 @@ import "github.com/torc-slurm/torc-slurm/workflow"
 // which the jobs of a compensation have.
 const FailedWorkflowEnv = "TORC_FAILED_WORKFLOW_JSON"
 
-// FailedWorkflowVersion is the version of the form of FailedWorkflow. It grows
-// when a field changes its meaning or goes; fields may be added.
+// FailedWorkflowVersion is the version of the format of FailedWorkflow. It grows when a field
+// changes its meaning or is removed; fields may be added.
 const FailedWorkflowVersion = 1
 
-// FailedWorkflow is what the jobs of a compensation learn of the run that they
-// clean up after. In the file, tasks is the last key.
+// FailedWorkflow tells the jobs of a compensation about the run that they undo. In the file,
+// tasks is the last key.
 type FailedWorkflow struct {
 	Version             int    `json:"version"`
 	WorkflowID          int64  `json:"workflow_id"`
@@ -35,12 +35,12 @@ type FailedTask struct {
 	Name   string             `json:"name"`
 	Stage  string             `json:"stage,omitempty"` // the sub-workflow that it is of
 	Status workflow.JobStatus `json:"status"`
-	// Started: some attempt of it began in this run or in an earlier one.
+	// Started says that an attempt of it started in this run or in an earlier one.
 	Started bool `json:"started"`
-	// Undo: its undo command is part of this compensation.
+	// Undo says that its undo command is part of this compensation.
 	Undo     bool  `json:"undo"`
 	Attempts int64 `json:"attempts"` // in this run
-	// ReturnCode and what follows are of the latest attempt; null or absent if
+	// ReturnCode, Cause, Text and Node are those of the latest attempt; null or absent if
 	// there is none.
 	ReturnCode *int64             `json:"return_code"`
 	Cause      workflow.CauseKind `json:"cause,omitempty"`

@@ -1,28 +1,26 @@
-// Package stage says when the parts of a run begin and end, and how: the verdict on
-// a run, the stages of sub-workflows, the end job and compensations.
+// Package stage decides when the parts of a run start and end: the verdict on a run, the
+// stages of sub-workflows, the end job and compensations.
 package stage
 
 import "github.com/torc-slurm/torc-slurm/workflow"
 
-// A Stage is a part of a workflow that begins when something says so and ends
-// when its jobs are complete: the jobs of a sub-workflow, the end job, the jobs
-// of a compensation. All are ordinary jobs of the same workflow, each in at most
-// one stage; those that are in none are the main stage. So runners, claims,
-// retries and logs know nothing of stages.
+// A Stage is a part of a workflow that starts at a certain event and ends when its jobs are
+// complete: the jobs of a sub-workflow, the end job, or the jobs of a compensation. All are
+// ordinary jobs of the same workflow, each in at most one stage; jobs in no other stage are
+// in the main stage. So runners, claims, retries and logs do not depend on stages.
 //
-// A stage that has not started keeps its jobs blocked, whatever is complete
-// before them; its start lets those go on that have nothing open before them.
-// Dependencies do not leave a stage. What a stage amounts to counts its own jobs
-// alone. Stages begin and end in the transaction that makes them, never later:
+// Jobs of a stage that has not started stay blocked, even if their dependencies are complete.
+// Its start releases those without open dependencies. Dependencies do not cross stages, and
+// the counts of a stage include only its own jobs. A stage starts or ends in the same
+// transaction as the event that causes it:
 //
-//   - child: when the job that it stands for (its sub-workflow job) becomes ready,
-//     which is running from then on and takes the stage's verdict as its own. A
-//     sub-workflow job that is complete in another way, as it was skipped, takes
-//     its jobs along.
-//   - end: when all other jobs of the stage that it ends are complete. That stage
-//     (the main one, or a child) gets its verdict when the end job is complete.
-//   - compensation: when whoever made it says so. Until then its jobs rest as
-//     disabled. It has no part in the verdict of the run.
+//   - child: starts when its sub-workflow job becomes ready. That job is running from then
+//     on and gets the verdict of the stage. If the sub-workflow job becomes complete in
+//     another way, for example because it is skipped, the jobs of the stage do too.
+//   - end: starts when all other jobs of the stage that it ends are complete. That stage (the
+//     main one, or a child) gets its verdict when the end job is complete.
+//   - compensation: starts after the verdict of the run. Until then its jobs are disabled. It
+//     does not affect the verdict.
 type Stage struct {
 	ID         int64
 	WorkflowID int64
@@ -32,20 +30,20 @@ type Stage struct {
 	State      State
 	Policy     workflow.StagePolicy
 	JobID      *int64 // its sub-workflow job
-	// RunID and Generation are of the run in which it was last started.
+	// RunID and Generation are those of the run in which it was last started.
 	RunID, Generation  int64
 	StartedMS, EndedMS *int64
 	Verdict            *StageVerdict         // of its latest end; nil before
 	Counts             workflow.StatusCounts // of its jobs
-	// WaitsFor are the hosts of the runners that the end job of a run that was given
-	// up waits for, as they may have processes of the run.
+	// WaitsFor are the hosts of runners that may still have processes of an aborted run. Its
+	// end job waits for them.
 	WaitsFor []string
 }
 
-// State is how far a stage is.
+// State is the state of a stage.
 type State string
 
-// The states. A stage that is to run again goes back to the first one.
+// The states of a stage. A stage that has to run again returns to NotStarted.
 const (
 	NotStarted State = "not_started"
 	Running    State = "running"
@@ -59,7 +57,7 @@ type StageVerdict struct {
 	Kind    workflow.StageKind `json:"kind"`
 	JobID   int64              `json:"job_id,omitempty"` // the sub-workflow job
 	JobName string             `json:"job_name,omitempty"`
-	// DeletedJobs is how many of the jobs that it counts were deleted since.
+	// DeletedJobs is how many of its counted jobs were deleted since.
 	DeletedJobs int64 `json:"deleted_jobs,omitempty"`
 	EndPayload
 }
@@ -67,7 +65,7 @@ type StageVerdict struct {
 // Succeeded reports whether the stage was successful.
 func (v *StageVerdict) Succeeded() bool { return v.EventType == string(workflow.EventStageCompleted) }
 
-// NewStageVerdict makes the verdict of a stage from that of its counts.
+// NewStageVerdict returns the verdict of a stage, from the verdict on its counts.
 func NewStageVerdict(s *Stage, v Verdict) StageVerdict {
 	p := StageVerdict{Stage: s.Name, Kind: s.Kind, EndPayload: v.Payload}
 	p.WorkflowID, p.RunID, p.EndGeneration = s.WorkflowID, s.RunID, s.Generation
@@ -78,7 +76,7 @@ func NewStageVerdict(s *Stage, v Verdict) StageVerdict {
 	return p
 }
 
-// Cause is why the sub-workflow job of a stage ended as the stage did.
+// Cause returns the cause for the sub-workflow job of the stage.
 func (v *StageVerdict) Cause() workflow.Cause {
 	c := workflow.Cause{Kind: workflow.CauseOK, Confidence: workflow.Certain, Status: workflow.Completed, Text: v.Text()}
 	if !v.Succeeded() {

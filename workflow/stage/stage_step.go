@@ -8,28 +8,28 @@ type Step string
 // The steps.
 const (
 	StageStay     Step = "stay"
-	StageStart    Step = "start"     // its jobs may begin
+	StageStart    Step = "start"     // its jobs may start
 	StageReset    Step = "reset"     // it has not started (any more)
 	StageDrop     Step = "drop"      // it does not run: its jobs are canceled
-	StageReopen   Step = "reopen"    // jobs of it are open again after its end
-	StageStartEnd Step = "start_end" // its end job may begin
+	StageReopen   Step = "reopen"    // some of its jobs are open again after its end
+	StageStartEnd Step = "start_end" // its end job may start
 	StageResetEnd Step = "reset_end" // its end job waits (again)
 	StageFinish   Step = "finish"    // it gets its verdict
 )
 
-// Facts is how a child stage, or the main one, is.
+// Facts is the state of a child stage, or of the main one.
 type Facts struct {
 	State State
 	Job   workflow.JobStatus // of the sub-workflow job; Running for the main stage
-	Open  bool               // jobs of it, save for the end job, are not complete
+	Open  bool               // some of its jobs, not counting the end job, are not complete
 	// End is the state of the end stage, and EndOpen whether its job is not
 	// complete; End is empty if there is none.
 	End     State
 	EndOpen bool
 }
 
-// Next says what is to be done. Doing it leads to facts for which there is
-// something else to do, or nothing: after finitely many steps nothing.
+// Next returns what has to be done with the stage. After a finite number of steps the result
+// is StageStay.
 func (f Facts) Next() Step {
 	switch {
 	case f.Job == workflow.Running:
@@ -48,7 +48,7 @@ func (f Facts) Next() Step {
 	return StageStay
 }
 
-// whileRunning is Next while the sub-workflow job is running.
+// whileRunning returns the next step while the sub-workflow job is running.
 func (f Facts) whileRunning() Step {
 	switch {
 	case f.Open && f.End != "" && f.End != NotStarted:

@@ -8,29 +8,27 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// StageSummary is a stage in a line.
+// StageSummary is a stage for display in one line.
 type StageSummary struct {
 	Name  string             `json:"name"`
 	Kind  workflow.StageKind `json:"kind"`
 	State State              `json:"state"`
-	Text  string             `json:"text"` // how far it is, for people
-	// Failed says that jobs of it are not successful.
+	Text  string             `json:"text"` // its progress, for display
+	// Failed says that some of its jobs were not successful.
 	Failed bool `json:"failed,omitempty"`
 }
 
-// StageSummaries are the stages of a workflow that are worth a look, and how many
-// others it has.
+// StageSummaries has the most important stages of a workflow, and the number of the others.
 type StageSummaries struct {
 	Shown []StageSummary `json:"shown"`
 	More  int64          `json:"more,omitempty"`
 }
 
-// shownStages is how many stages are summarized at most.
+// shownStages is the maximum number of stages in StageSummaries.
 const shownStages = 8
 
-// Summarize summarizes the stages that run and the end job that ran, then those that failed, those
-// that have not begun, and the others, each in their order. Compensations are told
-// of in another place.
+// Summarize returns the running stages and the end job that ran, then the failed stages, those
+// that have not started, and the others, each group in its order. It omits compensations.
 func Summarize(stages []Stage) StageSummaries {
 	stages = slices.DeleteFunc(slices.Clone(stages), func(s Stage) bool { return s.Kind == workflow.StageCompensation })
 	slices.SortStableFunc(stages, func(a, b Stage) int { return cmp.Compare(a.rank(), b.rank()) })
@@ -43,7 +41,7 @@ func Summarize(stages []Stage) StageSummaries {
 	return all
 }
 
-// rank orders stages by how much they are worth a look.
+// rank returns the importance of a stage, 0 for the most important.
 func (s *Stage) rank() int {
 	switch {
 	case s.State == Running, len(s.WaitsFor) > 0, s.Kind == workflow.StageEnd && s.ParentID == nil && s.State == Ended:
@@ -56,7 +54,7 @@ func (s *Stage) rank() int {
 	return 3
 }
 
-// Lines is a line for each stage, and one for those that are left out.
+// Lines returns a line for each stage, and one with the number of the others.
 func (s StageSummaries) Lines() []string {
 	var lines []string
 	for _, x := range s.Shown {
@@ -68,20 +66,19 @@ func (s StageSummaries) Lines() []string {
 	return lines
 }
 
-// EndJobFailed reports whether the end job of a run failed all of whose other jobs
-// were successful.
+// EndJobFailed reports whether the end job of the run failed.
 func (s *StageSummaries) EndJobFailed() bool {
 	return s != nil && slices.ContainsFunc(s.Shown, func(x StageSummary) bool { return x.Kind == workflow.StageEnd && x.Failed })
 }
 
-// Line is the stage with its name.
+// Line returns the stage in one line.
 func (s StageSummary) Line() string {
-	return fmt.Sprintf("%s (%s), %s: %s", s.Name, s.Kind, stageStateWords[s.State], s.Text)
+	return fmt.Sprintf("%s (%s), %s: %s", s.Name, s.Kind, stageStateTexts[s.State], s.Text)
 }
 
-var stageStateWords = map[State]string{NotStarted: "not started", Running: "running", Ended: "ended"}
+var stageStateTexts = map[State]string{NotStarted: "not started", Running: "running", Ended: "ended"}
 
-// Progress says how many jobs of a stage are done.
+// Progress returns how many jobs of a stage are done, or what it waits for.
 func (s *Stage) Progress() string {
 	if len(s.WaitsFor) > 0 {
 		return s.Waits()
@@ -94,8 +91,8 @@ func (s *Stage) Progress() string {
 	return text
 }
 
-// Waits says for what an end job waits whose turn it is.
+// Waits returns what the end job of an aborted run waits for.
 func (s *Stage) Waits() string {
-	return "waits until the processes of the run, which was given up, have ended: to be said by the runners on " +
+	return "waits until the processes of the aborted run have ended; the runners that have to confirm this are on " +
 		workflow.FirstFew(s.WaitsFor, int64(len(s.WaitsFor)))
 }

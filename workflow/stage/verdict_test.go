@@ -45,14 +45,14 @@ func TestVerdictTexts(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	want := Alert{Kind: AlertRunFailed, Subject: "run 2 failed: 2 failed jobs",
-		Text: "Of 6 jobs 3 completed, 2 failed, 1 were canceled.\nIt was given up: its deadline passed\nsuccess_if does not hold: failed == 0\nThe end job failed: exit code 3"}
+		Text: "Of 6 jobs, 3 completed, 2 failed, 1 were canceled.\nThe run was aborted: its deadline passed\nsuccess_if does not hold: failed == 0\nThe end job failed: exit code 3"}
 	if got := p.Alert(); got != want {
 		t.Errorf("%+v", got)
 	}
 	// What went well is not told.
 	yes := true
 	p = stage.EndPayload{RunID: 1, TotalSteps: 1, FailedStepsCount: 1, Failed: 1, SuccessIf: "total > 0", SuccessIfHolds: &yes, EndJob: &stage.EndJobResult{Status: Completed}}
-	if got := p.Text() + "; " + p.Alert().Text; got != "0 of 1 job completed, 1 failed; Of 1 job 0 completed, 1 failed, 0 were canceled." {
+	if got := p.Text() + "; " + p.Alert().Text; got != "0 of 1 job completed, 1 failed; Of 1 job, 0 completed, 1 failed, 0 were canceled." {
 		t.Errorf("%q", got)
 	}
 }
@@ -121,8 +121,8 @@ func TestCompensationIsDescribed(t *testing.T) {
 		over bool
 		want string
 	}{
-		{stage.Compensation{State: stage.CompensationWaiting}, false, "waits until no process of the run is left"},
-		{stage.Compensation{State: stage.CompensationRunning}, false, "runs, 3 of 5 jobs have ended"},
+		{stage.Compensation{State: stage.CompensationWaiting}, false, "waits until no processes of the run are left"},
+		{stage.Compensation{State: stage.CompensationRunning}, false, "running, 3 of 5 jobs have ended"},
 		{stage.Compensation{State: stage.CompensationCompleted}, true, "completed, 5 jobs"},
 		{stage.Compensation{State: stage.CompensationFailed}, true, "failed, 2 of 5 jobs completed"},
 		{stage.Compensation{State: stage.CompensationFailed, Reason: "its time is over"}, true, "failed, 2 of 5 jobs completed: its time is over"},
@@ -154,9 +154,9 @@ func TestEndInput(t *testing.T) {
 
 func TestDeadlinePassed(t *testing.T) {
 	c := counts(map[JobStatus]int64{Completed: 5, Failed: 1, Running: 2, Pending: 1, Ready: 3, Blocked: 4, PendingFailed: 1})
-	const jobs = "6 of 17 jobs are complete, 3 are live, 8 wait."
+	const jobs = "6 of 17 jobs are complete, 3 are live, 8 are waiting."
 	for policy, then := range map[DeadlinePolicy]string{
-		"": "", DeadlineAlert: "", DeadlineStopNew: "\nNothing more is started.", DeadlineFail: "\nWhat is live is ended, and the run has failed.",
+		"": "", DeadlineAlert: "", DeadlineStopNew: "\nNo more jobs are started.", DeadlineFail: "\nLive jobs are ended, and the run has failed.",
 	} {
 		d := &Deadline{After: "P2D", Policy: policy}
 		want := Alert{Kind: AlertDeadline, Subject: "the deadline has passed, 2d after the start of the run", Text: jobs + then}

@@ -8,13 +8,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// CorrectionOptions say how requirements are corrected.
+// CorrectionOptions says how requirements are corrected.
 type CorrectionOptions struct {
-	// A new request is the largest use times this, at least 1.
+	// A new request is the largest use times the multiplier, which is at least 1.
 	MemoryMultiplier, CPUMultiplier, RuntimeMultiplier float64
 	// NoDownsize leaves requests that were too large.
 	NoDownsize bool
-	// Codes are the return codes of jobs that were killed for memory and time.
+	// Codes are the return codes of jobs that were killed because of memory or time.
 	Codes workflow.ReturnCodes
 }
 
@@ -22,16 +22,16 @@ type CorrectionOptions struct {
 type Correction struct {
 	Requirements workflow.ResourceRequirements // as they are
 	Resource     workflow.Resource
-	JobIDs       []int64 // whose use decided, ascending
+	JobIDs       []int64 // the jobs whose use decided, ascending
 	Old, New     string  // in the form of the requirements
 	Downsize     bool
 	Reason       string
 }
 
-// CorrectRequirements says how requests have to change for what their jobs
-// used. A request is raised to what the most demanding job needs. It is lowered
-// only if all jobs of users have an attempt in uses that succeeded and was
-// measured: users holds for each requirements id the number of its jobs.
+// CorrectRequirements returns how requirements have to change according to what their jobs
+// used. A request is raised to what the most demanding job needs. It is lowered only if all
+// jobs with these requirements have a successful, measured attempt in uses. The map users has
+// the number of jobs by the id of the requirements.
 func CorrectRequirements(uses []JobUse, users map[int64]int, o CorrectionOptions) []Correction {
 	byRequirements := make(map[int64][]JobUse)
 	for _, u := range uses {
@@ -51,7 +51,7 @@ func CorrectRequirements(uses []JobUse, users map[int64]int, o CorrectionOptions
 	return all
 }
 
-// correct decides about one resource of requirements that the jobs of uses
+// correct returns the correction of one resource, for requirements that the jobs of uses
 // share.
 func correct(r workflow.Resource, uses []JobUse, jobs int, o CorrectionOptions) (Correction, bool) {
 	c := Correction{Requirements: uses[0].Requirements, Resource: r}
@@ -93,7 +93,7 @@ func correct(r workflow.Resource, uses []JobUse, jobs int, o CorrectionOptions) 
 	return c, true
 }
 
-// need is what a job should have asked for, 0 if its request was enough.
+// need returns what a job should have requested; 0 if its request was enough.
 func (u JobUse) need(r workflow.Resource, requested, used float64, known bool, o CorrectionOptions) float64 {
 	n := 0.0
 	if known && used > requested {
@@ -172,7 +172,7 @@ func distinctJobs(uses []JobUse) int {
 	return len(ids)
 }
 
-// Apply returns the requirements with the correction.
+// Apply returns the corrected requirements.
 func (c Correction) Apply(rr workflow.ResourceRequirements) workflow.ResourceRequirements {
 	switch c.Resource {
 	case workflow.ResourceMemory:

@@ -7,28 +7,28 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// FailureGroup says what a repetition of a failed job has to do differently.
+// FailureGroup says what has to change before a failed job runs again.
 type FailureGroup string
 
-// The groups.
+// The groups of failures.
 const (
 	GroupMemory  FailureGroup = "oom"     // it needs more memory
 	GroupRuntime FailureGroup = "timeout" // it needs more time
-	GroupOutside FailureGroup = "outside" // something else than the job was at fault
+	GroupOutside FailureGroup = "outside" // the failure came from outside of the job
 	GroupUnknown FailureGroup = "unknown" // it may fail in the same way again
 )
 
 // FailedJob is a job that did not succeed, with what its last attempt used.
 type FailedJob struct {
 	JobUse
-	Cause workflow.CauseKind // "" if it is not known
+	Cause workflow.CauseKind // "" if it is unknown
 }
 
-// nearlyAll is from which part of its runtime on a job counts as cut by it.
+// nearlyAll is the part of its runtime from which a job counts as ended by that limit.
 const nearlyAll = 0.9
 
-// Group says in which group a failed job is, by the cause of its last attempt;
-// by its return code and what it used where no cause is known.
+// Group returns the group of a failed job, by the cause of its last attempt or, if that is
+// unknown, by its return code and what it used.
 func (f *FailedJob) Group() FailureGroup {
 	switch f.Cause {
 	case workflow.CauseOOM, workflow.CauseOOMPartial:
@@ -48,14 +48,14 @@ func (f *FailedJob) Group() FailureGroup {
 	return GroupUnknown
 }
 
-// The return codes of processes that were killed for memory and time.
+// The return codes of processes that were killed because of memory or time.
 const (
 	codeKilled  = 137
 	codeTimeout = 152
 	codeLost    = -128
 )
 
-// guess goes by the return code, for results that a torc client wrote.
+// guess returns the group by the return code, for results of torc clients.
 func (f *FailedJob) guess() FailureGroup {
 	limit, known := request(workflow.ResourceMemory, f.Requirements)
 	switch used := f.usedRuntime(); {
@@ -69,8 +69,7 @@ func (f *FailedJob) guess() FailureGroup {
 	return GroupUnknown
 }
 
-// usedRuntime is the part of its runtime that an attempt used, 0 if there is no
-// limit.
+// usedRuntime returns the part of its runtime that an attempt used; 0 if there is no limit.
 func (f *FailedJob) usedRuntime() float64 {
 	limit, known := request(workflow.ResourceRuntime, f.Requirements)
 	if !known || !f.Requirements.Enforced() {
@@ -79,19 +78,19 @@ func (f *FailedJob) usedRuntime() float64 {
 	return f.ExecSeconds / limit
 }
 
-// RequirementChange is what jobs are to require from now on.
+// RequirementChange is a change of the requirements of jobs.
 type RequirementChange struct {
 	From, To workflow.ResourceRequirements
 	JobIDs   []int64 // ascending
-	// Clone says that other jobs require the same and are fine: theirs stays,
-	// and the jobs get requirements of their own.
+	// Clone says that other jobs with the same requirements keep them, so that these jobs get
+	// requirements of their own.
 	Clone       bool
 	Corrections []Correction
 }
 
-// CorrectFailed says how the requirements of failed jobs have to change before
-// they are repeated. Users holds for each requirements id the number of its
-// jobs. The multipliers of o count; nothing is lowered.
+// CorrectFailed returns how the requirements of failed jobs have to change before they run
+// again. The map users has the number of jobs by the id of the requirements. Of the options,
+// only the multipliers apply; nothing is lowered.
 func CorrectFailed(jobs []FailedJob, users map[int64]int, o CorrectionOptions) []RequirementChange {
 	o.NoDownsize, o.Codes = true, workflow.ReturnCodes{OOM: codeKilled, Timeout: codeTimeout}
 	uses := make([]JobUse, len(jobs))
@@ -126,7 +125,7 @@ func CorrectFailed(jobs []FailedJob, users map[int64]int, o CorrectionOptions) [
 	return changes
 }
 
-// String says what changes and why.
+// String returns what changes and why.
 func (c *RequirementChange) String() string {
 	text := ""
 	for _, x := range c.Corrections {

@@ -1,5 +1,5 @@
-// Package usage compares what jobs used with what they had asked for, and says how
-// their requirements have to change.
+// Package usage compares what jobs used with what they requested, and calculates how their
+// requirements have to change.
 package usage
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// JobUse is what an attempt used, beside what its job had asked for.
+// JobUse is what an attempt used, and what its job requested.
 type JobUse struct {
 	JobID           int64
 	JobName         string
@@ -31,14 +31,14 @@ type ResourceUse struct {
 	Requirements workflow.ResourceRequirements
 }
 
-// OverPercent is by how much the use was above the request, in percent of the
-// request; negative if it was below.
+// OverPercent returns by how much the use exceeded the request, in percent of the request;
+// negative if it was below.
 func (u ResourceUse) OverPercent() float64 { return (u.Used/u.Requested - 1) * 100 }
 
-// RequestedText writes the request for people.
+// RequestedText returns the request for display.
 func (u ResourceUse) RequestedText() string { return amount(u.Resource, u.Requested) }
 
-// UsedText writes the use for people.
+// UsedText returns the use for display.
 func (u ResourceUse) UsedText() string { return amount(u.Resource, u.Used) }
 
 func amount(r workflow.Resource, v float64) string {
@@ -51,9 +51,8 @@ func amount(r workflow.Resource, v float64) string {
 	return workflow.FormatSeconds(int64(math.Ceil(v)))
 }
 
-// Utilization compares what an attempt used with what its job had asked for,
-// as far as that was measured. The requirements named default are never
-// enforced, so nothing is compared with them.
+// Utilization returns what an attempt used and what its job requested, for each measured
+// resource. It returns nothing for the requirements named default, which are never enforced.
 func (u JobUse) Utilization() []ResourceUse {
 	if !u.Requirements.Enforced() {
 		return nil

@@ -1,7 +1,6 @@
-// Package workflowtest has a reference engine for tests: the semantics of the
-// statuses in a graph, written as naively as possible. It looks at all jobs
-// again and again until nothing changes, and knows no counters, leases or time.
-// What the store does with gates and sets must come to the same.
+// Package workflowtest has a reference engine for tests: a simple implementation of the job
+// statuses in a graph. It examines all jobs repeatedly until nothing changes, without
+// counters, leases or time. The store, which uses gates and sets, must have the same results.
 package workflowtest
 
 import (
@@ -16,34 +15,32 @@ type Job struct {
 	Status    workflow.JobStatus
 	DependsOn []int
 	RunIf     workflow.RunIf
-	Skipped   bool // canceled, or disabled, for that reason
+	Skipped   bool // canceled or disabled because of its dependencies
 }
 
-// disabled reports whether somebody has disabled the job.
+// disabled reports whether a user disabled the job.
 func (j *Job) disabled() bool { return j.Status == workflow.Disabled && !j.Skipped }
 
-// Engine is a workflow. Its methods are the operations of the same names; they
-// refuse what the state machine does not allow and then change nothing.
+// Engine is a workflow. Its methods are the operations of the same names. They return an
+// error and change nothing if the state machine does not allow the operation.
 type Engine struct {
 	Jobs     []Job
 	Canceled bool
-	// Halted: since the workflow was canceled, nothing is released or skipped.
-	// In a new run that ends with Initialize, or with the first job that becomes
-	// complete.
+	// Halted says that nothing is released or skipped, because the workflow was canceled. In
+	// a new run it is reset by Initialize, or when the first job becomes complete.
 	Halted bool
 }
 
-// Initialize makes every job that has to run blocked, ready or skipped: those
-// that are uninitialized, were cut off (terminated) or are held, and what is
-// behind them. With onlyUninitialized, what is behind other jobs that are not
-// complete stays as it is; otherwise it waits for them again, even if it was
-// complete. Live and disabled jobs are left alone.
+// Initialize makes every job that has to run blocked, ready or skipped: jobs that are
+// uninitialized, terminated or held, and their dependents. With onlyUninitialized, dependents
+// of other incomplete jobs do not change; otherwise they wait for these again, even if they
+// were complete. Live and disabled jobs do not change.
 func (e *Engine) Initialize(onlyUninitialized bool) {
 	e.Halted = e.Canceled
 	toRun := func(s workflow.JobStatus) bool {
 		return s == workflow.Uninitialized || s == workflow.Terminated || s == workflow.PendingFailed
 	}
-	behind := e.behind(func(s workflow.JobStatus) bool {
+	behind := e.dependents(func(s workflow.JobStatus) bool {
 		return toRun(s) || !onlyUninitialized && !s.IsComplete()
 	})
 	for i := range e.Jobs {
@@ -55,13 +52,13 @@ func (e *Engine) Initialize(onlyUninitialized bool) {
 	e.settle()
 }
 
-// ResetJobs makes jobs uninitialized: all of them, or what was not successful
-// or is held, with everything behind what was not successful. Disabled jobs are
-// left alone; live ones lose their lease.
+// ResetJobs makes jobs uninitialized: all of them, or those that were not successful or are
+// held, and all dependents of unsuccessful ones. Disabled jobs do not change; live ones lose
+// their lease.
 func (e *Engine) ResetJobs(failedOnly bool) {
 	reset := make([]bool, len(e.Jobs))
 	if failedOnly {
-		reset = e.behind(workflow.JobStatus.IsUnsuccessful)
+		reset = e.dependents(workflow.JobStatus.IsUnsuccessful)
 	}
 	for i := range e.Jobs {
 		s := e.Jobs[i].Status
@@ -74,8 +71,8 @@ func (e *Engine) ResetJobs(failedOnly bool) {
 	}
 }
 
-// Cancel cancels the workflow: live jobs end, what has not started stays as it
-// is, and nothing is released or skipped any more.
+// Cancel cancels the workflow: live jobs end, jobs that have not started do not change, and
+// nothing is released or skipped any more.
 func (e *Engine) Cancel() {
 	e.Canceled, e.Halted = true, true
 	for i := range e.Jobs {
@@ -85,11 +82,11 @@ func (e *Engine) Cancel() {
 	}
 }
 
-// ResetStatus begins a new run: the workflow is not canceled any more. Jobs
-// stay as they are.
+// ResetStatus starts a new run: the workflow is no longer canceled. Jobs do not change.
 func (e *Engine) ResetStatus() { e.Canceled = false }
 
-// Claim gives a job to a runner.
+// Claim grants a job to a runner. It returns an error if the workflow is canceled or the job
+// is not ready.
 func (e *Engine) Claim(i int) error {
 	if e.Canceled {
 		return fmt.Errorf("claim job %d: the workflow is canceled", i)
@@ -97,7 +94,8 @@ func (e *Engine) Claim(i int) error {
 	return e.Apply(workflow.OpClaim, i, workflow.Pending)
 }
 
-// Apply lets any other operation change one job's status.
+// Apply changes the status of a job by another operation. It returns an error if the state
+// machine does not allow that.
 func (e *Engine) Apply(op workflow.Operation, i int, to workflow.JobStatus) error {
 	from := e.Jobs[i].Status
 	if !workflow.CanTransition(from, to, op) {
@@ -121,7 +119,7 @@ func (e *Engine) Spawn(dependsOn []int, runIf workflow.RunIf) int {
 	return len(e.Jobs) - 1
 }
 
-// Counts counts the jobs by status.
+// Counts returns the numbers of jobs by status.
 func (e *Engine) Counts() stage.Counts {
 	c := stage.Counts{WorkflowCanceled: e.Canceled}
 	for _, j := range e.Jobs {
@@ -130,7 +128,7 @@ func (e *Engine) Counts() stage.Counts {
 	return c
 }
 
-// Statuses lists the jobs' statuses.
+// Statuses returns the statuses of the jobs.
 func (e *Engine) Statuses() []workflow.JobStatus {
 	all := make([]workflow.JobStatus, len(e.Jobs))
 	for i, j := range e.Jobs {
@@ -143,7 +141,7 @@ func (e *Engine) set(i int, s workflow.JobStatus) {
 	e.Jobs[i].Status, e.Jobs[i].Skipped = s, false
 }
 
-// settle reopens, releases and skips until there is nothing left to do.
+// settle reopens, releases and skips jobs until nothing changes.
 func (e *Engine) settle() {
 	for changed := true; changed; {
 		changed = false
@@ -157,9 +155,9 @@ func (e *Engine) settle() {
 	}
 }
 
-// consequence is the status that a job takes because of its dependencies: it is
-// released or skipped when all are complete, and blocked again when it has not
-// begun and one is open again. The latter is so even if nothing goes on.
+// consequence returns the status of a job that follows from its dependencies: it is released
+// or skipped when all are complete, and blocked again if it has not started and one is open
+// again. The latter applies even if the workflow is halted.
 func (e *Engine) consequence(i int) (next workflow.JobStatus, skipped bool) {
 	j := e.Jobs[i]
 	switch {
@@ -214,9 +212,9 @@ func (e *Engine) failedBefore(i int) bool {
 	return false
 }
 
-// behind marks the jobs that depend on one whose status is as asked, directly
-// or through others, whatever those are.
-func (e *Engine) behind(is func(workflow.JobStatus) bool) []bool {
+// dependents marks the jobs that depend, directly or indirectly, on a job whose status
+// matches.
+func (e *Engine) dependents(is func(workflow.JobStatus) bool) []bool {
 	marked := make([]bool, len(e.Jobs))
 	for changed := true; changed; {
 		changed = false

@@ -56,7 +56,7 @@ var alertColumns = cli.List[workflow.RaisedAlert]{Things: "alerts", Columns: []c
 func deliveriesOf(r workflow.RaisedAlert) string {
 	var all []string
 	for _, d := range r.Deliveries {
-		text := fmt.Sprintf("%s %s: %s", d.Way, d.Address, d.State)
+		text := fmt.Sprintf("%s %s: %s", d.Channel, d.Address, d.State)
 		if d.Error != "" {
 			text += fmt.Sprintf(" after %d tries (%s)", d.Tries, d.Error)
 		}

@@ -125,7 +125,7 @@ func TestReport(t *testing.T) {
 			{JobID: 7, Name: "simulate_\n001", Status: workflow.Failed, AttemptID: 3, ReturnCode: 3, Cause: "exit", Text: "exit code 3"},
 			{JobID: 8, Name: "simulate_002", Status: workflow.Terminated, AttemptID: 1, Cause: "timeout"},
 		},
-		MoreFailed: 10, GivenUp: "job simulate_002: timeouts.total: it was ready first 3h ago and is not complete",
+		MoreFailed: 10, GivenUp: "job simulate_002: timeouts.total: it was first ready 3h ago and is not complete",
 		FailedActions: []string{"on_workflow_complete: ./notify\n: return code 3"},
 		Slowest:       []extremeJob{{JobID: 1, Name: "a", ExecTimeMinutes: 61}, {JobID: 2, Name: "b", ExecTimeMinutes: 0.05}},
 		MostMemory:    []extremeJob{{JobID: 1, Name: "a", PeakMemoryBytes: 3 << 30}, {JobID: 2, Name: "b", PeakMemoryBytes: 5000}},

@@ -23,7 +23,7 @@ func TestReportNamesJobsInDoubt(t *testing.T) {
 			{"id":1,"workflow_id":1,"timestamp":1,"event_type":"user_action","data":{"category":"memory","job_name":"mine","run_id":2}},
 			{"id":2,"workflow_id":1,"timestamp":1,"event_type":"oom_doubtful","data":{"category":"memory","job_id":3,"job_name":"old","run_id":1,"status":5}},
 			{"id":3,"workflow_id":1,"timestamp":1,"event_type":"oom_doubtful","data":{"category":"memory","job_id":4,"job_name":"fit","run_id":2,"attempt_id":1,
-				"status":"completed","text":"exit code 0, though 1 cgroup OOM kill meanwhile, of it or of hog"}}]}`)
+				"status":"completed","text":"exit code 0, despite 1 cgroup OOM kill meanwhile, of it or of hog"}}]}`)
 	}))
 	defer server.Close()
 	c, err := client.New(client.Options{URL: server.URL})
@@ -37,7 +37,7 @@ func TestReportNamesJobsInDoubt(t *testing.T) {
 	var text strings.Builder
 	r.writeDoubtful(&text)
 	const want = "The kernel killed processes for lack of memory; whose is uncertain:\n" +
-		"  fit (job 4, attempt 1): completed, exit code 0, though 1 cgroup OOM kill meanwhile, of it or of hog\n"
+		"  fit (job 4, attempt 1): completed, exit code 0, despite 1 cgroup OOM kill meanwhile, of it or of hog\n"
 	if text.String() != want {
 		t.Errorf("the report says\n%s", text.String())
 	}
