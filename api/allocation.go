@@ -24,6 +24,8 @@ type Allocation struct {
 	Nodes             int64  `json:"nodes"`
 	WalltimeSeconds   int64  `json:"walltime_seconds,omitempty"`
 	Why               string `json:"why"` // it was requested
+	// Expected is what the plan expected that requested it; absent without a forecast.
+	Expected *compute.AllocationExpectation `json:"expected,omitempty"`
 	AskedMS           int64  `json:"asked_ms"`
 	SubmitMS          int64  `json:"submit_ms,omitempty"`
 	StartMS           int64  `json:"start_ms,omitempty"`
@@ -46,7 +48,7 @@ func FromAllocation(a compute.Allocation) Allocation {
 		ID: a.ID, WorkflowID: a.WorkflowID, RunID: a.RunID, IntentID: a.IntentID, JobName: a.JobName, State: string(a.State),
 		Cluster: a.Cluster, SlurmJobID: a.SlurmJobID, RestartCount: a.RestartCount, SlurmState: a.SlurmState, SlurmReason: a.SlurmReason,
 		NodeList: a.NodeList, SchedulerConfigID: a.SchedulerConfigID, Account: a.Request.Account, Partition: a.Request.Partition,
-		QOS: a.Request.QOS, Nodes: a.Request.Nodes, WalltimeSeconds: a.Request.WalltimeS, Why: a.Why,
+		QOS: a.Request.QOS, Nodes: a.Request.Nodes, WalltimeSeconds: a.Request.WalltimeS, Why: a.Why, Expected: a.Request.Expected,
 		AskedMS: a.AskedMS, SubmitMS: a.SubmitMS, StartMS: a.StartMS, EndMS: a.EndMS, LimitMS: a.LimitMS,
 		CancelMS: a.CancelMS, CancelWhy: a.CancelWhy,
 		Cause: string(a.Cause), Confidence: string(a.Confidence), CauseText: a.CauseText, ExitCode: a.ExitCode,
@@ -79,6 +81,7 @@ type QueuedAllocation struct {
 	WorkflowName     string `json:"workflow_name"`
 	ReasonText       string `json:"reason_text,omitempty"`        // why it waits, in words
 	EstimatedStartMS int64  `json:"estimated_start_ms,omitempty"` // Slurm's estimate, 0 if there is none
+	ExpectedStartMS  int64  `json:"expected_start_ms,omitempty"`  // of a pending one: Slurm's estimate, else the daemon's
 	Runners          int64  `json:"runners"`                      // that have not left
 	JobsRunning      int64  `json:"jobs_running"`
 	AttemptsDone     int64  `json:"attempts_completed"`

@@ -47,11 +47,29 @@ type SchedulePlan struct {
 	Unfit        []UnfitJobs          `json:"unfit,omitempty"`     // jobs that can never run with the present resources
 	Unchecked    string               `json:"unchecked,omitempty"` // why that is not known
 	NextMS       int64                `json:"next_ms,omitempty"`   // the latest time of the next pass
+	// Choices are the sets of allocations that were compared, the chosen one first. There are
+	// none without ready jobs, and without a forecast; NoForecast is why there is none.
+	Choices    []AllocationChoice `json:"choices"`
+	NoForecast string             `json:"no_forecast,omitempty"`
 	// LaterActions counts the schedule_nodes actions that are not triggered yet.
 	LaterActions int64 `json:"later_actions,omitempty"`
 	// NoAllocation is why the submission leads to no allocation unless something is changed;
 	// absent if it leads to some, and of a proposal.
 	NoAllocation *Obstacle `json:"no_allocation,omitempty"`
+}
+
+// AllocationChoice is a set of allocations that a plan has compared with others, and what is
+// expected of it.
+type AllocationChoice struct {
+	Text              string  `json:"text"`                     // the allocations, for people
+	Allocations       int64   `json:"allocations"`              // to request; 0: none
+	StartSeconds      int64   `json:"start_seconds"`            // until the first of them starts
+	CompletionSeconds int64   `json:"completion_seconds"`       // until the ready jobs have ended
+	RemainingJobs     int64   `json:"remaining_jobs,omitempty"` // ready jobs for which it has no room
+	CPUHours          float64 `json:"cpu_hours"`                // that its allocations have
+	IdleShare         float64 `json:"idle_share"`               // the part of CPUHours that no job uses, 0 to 1
+	Chosen            bool    `json:"chosen"`
+	Reason            string  `json:"reason"` // why it was chosen, or why not
 }
 
 // UnfitJobs are jobs with equal needs that fit no allocation that their workflow can get,

@@ -119,9 +119,17 @@ func fromReport(r *scheduler.Report) api.SchedulePlan {
 		Canceled: each(r.Canceled, func(a scheduler.Action) api.CanceledAllocation {
 			return api.CanceledAllocation{AllocationID: a.Allocation, Reason: a.Reason}
 		}),
+		Choices: each(r.Choices, fromChoice), NoForecast: r.NoForecast,
 		Waits: each(r.Waits, func(a scheduler.Action) api.ScheduleWait {
 			return api.ScheduleWait{Kind: a.Kind.String(), Pool: a.Pool, UntilMS: unixMilli(a.Until), Reason: a.Reason}
 		}),
+	}
+}
+
+func fromChoice(c scheduler.Choice) api.AllocationChoice {
+	return api.AllocationChoice{
+		Text: c.Text, Allocations: int64(c.Count), StartSeconds: int64(c.Start / time.Second), CompletionSeconds: int64(c.Completion / time.Second),
+		RemainingJobs: c.Remaining, CPUHours: float64(c.CPUSeconds) / 3600, IdleShare: c.IdleShare, Chosen: c.Chosen, Reason: c.Reason,
 	}
 }
 

@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -64,7 +65,7 @@ func (h allocationQueue) allocationQueue(r *rest.Request[allocationQueueParams, 
 	}
 	answer.Items = make([]api.QueuedAllocation, len(queue))
 	for i := range queue {
-		answer.Items[i] = fromQueued(&queue[i], seen)
+		answer.Items[i] = fromQueued(&queue[i], seen, h.Now().UnixMilli())
 	}
 	return answer, nil
 }
@@ -91,7 +92,7 @@ func (h allocationQueue) pollAgain(ctx context.Context, maxAge time.Duration, si
 	return ""
 }
 
-func fromQueued(a *store.QueuedAllocation, seen allocation.QueueSnapshot) api.QueuedAllocation {
+func fromQueued(a *store.QueuedAllocation, seen allocation.QueueSnapshot, nowMS int64) api.QueuedAllocation {
 	q := api.QueuedAllocation{
 		Allocation: api.FromAllocation(a.Allocation), WorkflowName: a.WorkflowName,
 		Runners: a.Runners, JobsRunning: a.Running, AttemptsDone: a.Completed, AttemptsFailed: a.Failed,
@@ -107,6 +108,7 @@ func fromQueued(a *store.QueuedAllocation, seen allocation.QueueSnapshot) api.Qu
 		if job, ok := seen.Jobs[a.SlurmJobID]; ok && job.State.Pending() && !job.Start.IsZero() {
 			q.EstimatedStartMS = job.Start.UnixMilli()
 		}
+		q.ExpectedStartMS = cmp.Or(q.EstimatedStartMS, a.ExpectedStartMS(nowMS))
 	}
 	return q
 }

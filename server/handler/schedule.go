@@ -6,6 +6,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/rest"
 	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 	"github.com/torc-slurm/torc-slurm/workflow/explain"
 )
 
@@ -31,14 +32,15 @@ func (h schedules) planWorkflow(r *rest.Request[IDParams, api.SubmitRequest]) (a
 // one class, or of all if it is 0.
 func (d *Deps) places(ctx context.Context, workflowID, class int64) (p explain.PlaceFacts, err error) {
 	live, _, err := d.Store.Allocations.List(ctx, store.AllocationFilter{WorkflowID: workflowID, Live: true}, store.Page{Limit: api.MaxLimit})
+	p = explain.PlaceFacts{Allocations: live, NowMS: d.Now().UnixMilli(), Estimates: d.estimates(live)}
 	if err != nil || d.Scheduler == nil {
-		return explain.PlaceFacts{Allocations: live}, err
+		return p, err
 	}
-	p.Allocations = live
 	review, err := d.Scheduler.Review(ctx, workflowID)
 	if err != nil || review == nil {
 		return p, err
 	}
+	p.NoForecast = review.NoForecast
 	for _, c := range review.Covered {
 		if class == 0 || c.ClassID == class {
 			p.Ready = append(p.Ready, c.Lines()...)
@@ -49,4 +51,19 @@ func (d *Deps) places(ctx context.Context, workflowID, class int64) (p explain.P
 		p.Ready = append(p.Ready, review.WaitLines()...)
 	}
 	return p, nil
+}
+
+// estimates returns when Slurm expected at the last poll to start pending allocations, by
+// their ids.
+func (d *Deps) estimates(live []compute.Allocation) map[int64]int64 {
+	if d.Poller == nil {
+		return nil
+	}
+	all, seen := map[int64]int64{}, d.Poller.Seen()
+	for i := range live {
+		if job := seen.Jobs[live[i].SlurmJobID]; job.State.Pending() && !job.Start.IsZero() {
+			all[live[i].ID] = job.Start.UnixMilli()
+		}
+	}
+	return all
 }

@@ -17,3 +17,19 @@ type AllocationExpectation struct {
 	Instead string `json:"instead,omitempty"`
 	Reason  string `json:"reason,omitempty"` // what the wait is based on
 }
+
+// ExpectedStartMS returns when a pending allocation is expected to start, in milliseconds since
+// the epoch: after its likely wait, and if that has passed, after the wait that nine of ten do
+// not exceed. It is 0 if that has passed too, and without an expectation.
+func (a *Allocation) ExpectedStartMS(nowMS int64) int64 {
+	e := a.Request.Expected
+	if e == nil || a.State != AllocationPending && a.State != AllocationIntent {
+		return 0
+	}
+	for _, wait := range [...]int64{e.WaitS, e.HighS} {
+		if start := a.AskedMS + 1000*wait; start > nowMS {
+			return start
+		}
+	}
+	return 0
+}

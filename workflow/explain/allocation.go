@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 // PlaceFacts is what is known of allocations for ready jobs.
@@ -16,11 +17,17 @@ type PlaceFacts struct {
 	// the ready jobs that have no place in an allocation.
 	Ready    []string
 	Unplaced int64
+	// NowMS is when these facts were read. Estimates are when Slurm expects to start pending
+	// allocations, in milliseconds since the epoch, by their ids. NoForecast is why the daemon
+	// does not know when allocations start; empty if it knows.
+	NowMS      int64
+	Estimates  map[int64]int64
+	NoForecast string
 }
 
 // lines returns the allocations, grouped by their state and Slurm's reason, and
-// what the daemon plans for the ready jobs.
-func (f PlaceFacts) lines() []string {
+// what the daemon plans for the ready jobs: those of a class, or all if it is nil.
+func (f PlaceFacts) lines(class *placement.Class) []string {
 	counts := map[string]int64{}
 	for i := range f.Allocations {
 		counts[allocationState(&f.Allocations[i])]++
@@ -29,7 +36,7 @@ func (f PlaceFacts) lines() []string {
 	for _, text := range slices.Sorted(maps.Keys(counts)) {
 		lines = append(lines, fmt.Sprintf("%d %s", counts[text], text))
 	}
-	return append(lines, f.Ready...)
+	return slices.Concat(lines, f.startLines(class), f.Ready)
 }
 
 // next says what will give a place to ready jobs that no live runner can take. It

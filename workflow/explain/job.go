@@ -65,7 +65,7 @@ func Job(f JobFacts) Explanation {
 		e.add("needs", f.Class.Needs())
 		e.add("runners", fits...)
 	}
-	e.add("allocations", f.Places.lines()...)
+	e.add("allocations", f.Places.lines(&f.Class)...)
 	e.add("attempts", f.attemptLines()...)
 	e.add("holds", f.classificationLines()...)
 	e.add("alerts", f.Alerts.lines(f.NowMS)...)

@@ -39,5 +39,5 @@ func Queue(f JobFacts) string {
 	}
 	lines = append(lines, "It needs "+f.Class.Needs()+".")
 	lines = append(lines, fits...)
-	return strings.Join(append(lines, f.Places.lines()...), "\n")
+	return strings.Join(append(lines, f.Places.lines(&f.Class)...), "\n")
 }

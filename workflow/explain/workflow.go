@@ -81,7 +81,7 @@ func Workflow(f WorkflowFacts) Explanation {
 	ready, stuck := f.readyLines()
 	e.add("ready jobs", ready...)
 	e.add("runners", placement.RunnerLines(f.Runners, f.NowMS)...)
-	e.add("allocations", f.Places.lines()...)
+	e.add("allocations", f.Places.lines(nil)...)
 	e.add("held", f.heldLines()...)
 	e.add("failures", f.failureLines()...)
 	e.add("canceled", f.canceledLines()...)

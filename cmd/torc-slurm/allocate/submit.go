@@ -69,6 +69,7 @@ func Submit(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, r 
 		fmt.Fprintln(w, s.Message)
 		fmt.Fprintln(w, whatHappens(plan))
 		fmt.Fprintf(w, "`%[1]s status %[2]d` says how far it is, `%[1]s sq` what Slurm does, `%[1]s why JOB` why a job is where it is.\n", cli.Prefix(a), id)
+		WriteChoices(w, plan.Choices, plan.NoForecast, 2)
 		for _, refusal := range plan.Refused {
 			fmt.Fprintf(w, "Rejected: %s\n", refusal)
 		}

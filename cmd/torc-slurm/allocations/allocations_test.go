@@ -54,12 +54,13 @@ func TestListJobs(t *testing.T) {
 
 func TestQueue(t *testing.T) {
 	const (
-		header = "Slurm ID,Workflow,Partition,State,Nodes,Node List,Time Left,Running,Done,Failed,Why,Account,QOS,Job Name,Scheduler ID\n"
+		header = "Slurm ID,Workflow,Partition,State,Nodes,Node List,Time Left,Starts,Running,Done,Failed,Why,Account,QOS,Job Name,Scheduler ID\n"
 		// 1773489600000 is the time of the test, noon.
 		queue = `{"looked_ms": 1773489570000, "items": [
 			{"id": 1, "workflow_id": 12, "workflow_name": "w", "state": "active", "slurm_job_id": 812, "restart_count": 1, "slurm_state": "RUNNING", "partition": "short", "nodes": 2,
 				"node_list": "n[1-2]", "start_ms": 1773489000000, "limit_ms": 1773493201500, "jobs_running": 3, "attempts_completed": 4, "account": "ours", "qos": "high", "job_name": "j", "scheduler_config_id": 2},
-			{"id": 2, "workflow_id": 12, "state": "pending", "slurm_job_id": 813, "slurm_state": "PENDING", "walltime_seconds": 5400, "reason_text": "others go first", "estimated_start_ms": 1773576000000},
+			{"id": 2, "workflow_id": 12, "state": "pending", "slurm_job_id": 813, "slurm_state": "PENDING", "walltime_seconds": 5400, "reason_text": "others go first", "estimated_start_ms": 1773576000000, "expected_start_ms": 1773576000000},
+			{"id": 5, "workflow_id": 12, "state": "pending", "slurm_job_id": 814, "slurm_state": "PENDING", "expected_start_ms": 1773489610000},
 			{"id": 3, "workflow_id": 12, "state": "intent", "cancel_ms": 1, "cancel_why": "no job needs it"},
 			{"id": 4, "workflow_id": 12, "state": "ended", "slurm_job_id": 811, "start_ms": 1, "limit_ms": 2, "attempts_failed": 1, "cause": "timeout", "cause_text": "its time was up"}]}`
 	)
@@ -69,10 +70,11 @@ func TestQueue(t *testing.T) {
 			Args: `-f csv sq 12 --ended`, Routes: clitest.Routes{"GET /allocations": {Body: queue}},
 			Want: clitest.Result{
 				Stdout: header +
-					"812 (restart 1),12 w,short,RUNNING,2,n[1-2],1:00:01,3,4,0,,ours,high,j,2\n" +
-					"813,12,,PENDING,1,,1:30:00,,,,others go first; expected to start at 2026-03-15 12:00,,,,\n" +
-					",12,,canceling,1,,,,,,no job needs it,,,,\n" +
-					"811,12,,ended (timeout),1,,,0,0,1,its time was up,,,,\n",
+					"812 (restart 1),12 w,short,RUNNING,2,n[1-2],1:00:01,,3,4,0,,ours,high,j,2\n" +
+					"813,12,,PENDING,1,,1:30:00,2026-03-15 12:00,,,,others go first,,,,\n" +
+					"814,12,,PENDING,1,,,~12:00:10,,,,,,,,\n" +
+					",12,,canceling,1,,,,,,,no job needs it,,,,\n" +
+					"811,12,,ended (timeout),1,,,,0,0,1,its time was up,,,,\n",
 				Requests: []string{"GET /allocations?ended=true&max_age_seconds=60&workflow_id=12"},
 			},
 		},

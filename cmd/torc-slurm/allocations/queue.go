@@ -31,7 +31,10 @@ allocation is pending, when Slurm expects to start it, and how much time it has 
 
 The data comes from the daemon's last poll of Slurm, and its age is shown. The daemon
 polls again only if the data is older than a minute, so ` + "`watch torc-slurm sq`" + ` puts
-little load on Slurm.`,
+little load on Slurm.
+
+Starts is when Slurm expects to start a pending allocation. A time with ~ is the daemon's
+own estimate, where Slurm has none.`,
 		GroupID: cli.GroupCompute,
 		Example: `  torc-slurm sq
   torc-slurm sq 12 --ended          also those that have ended, and why
@@ -99,10 +102,11 @@ func queueColumns(now time.Time) cli.List[api.QueuedAllocation] {
 		{Title: "Nodes", Cell: func(x row) string { return fmt.Sprint(max(x.Nodes, 1)) }},
 		{Title: "Node List", Cell: func(x row) string { return x.NodeList }},
 		{Title: "Time Left", Cell: func(x row) string { return timeLeft(x, now) }},
+		{Title: "Starts", Cell: func(x row) string { return startOf(x, now) }},
 		{Title: "Running", Cell: func(x row) string { return countIf(x, x.JobsRunning) }},
 		{Title: "Done", Cell: func(x row) string { return countIf(x, x.AttemptsDone) }},
 		{Title: "Failed", Cell: func(x row) string { return countIf(x, x.AttemptsFailed) }},
-		{Title: "Why", Cell: func(x row) string { return queueWhy(x, now) }},
+		{Title: "Why", Cell: queueWhy},
 		{Title: "Account", Only: cli.FormatCSV, Cell: func(x row) string { return x.Account }},
 		{Title: "QOS", Only: cli.FormatCSV, Cell: func(x row) string { return x.QOS }},
 		{Title: "Job Name", Only: cli.FormatCSV, Cell: func(x row) string { return x.JobName }},
@@ -144,15 +148,27 @@ func timeLeft(x api.QueuedAllocation, now time.Time) string {
 	return ""
 }
 
+// startOf returns when a pending allocation is expected to start, with ~ if that is not
+// Slurm's estimate.
+func startOf(x api.QueuedAllocation, now time.Time) string {
+	switch {
+	case x.CancelMS != 0 || x.State == string(compute.AllocationEnded):
+		return ""
+	case x.EstimatedStartMS != 0:
+		return clockOf(x.EstimatedStartMS, now)
+	case x.ExpectedStartMS != 0:
+		return "~" + clockOf(x.ExpectedStartMS, now)
+	}
+	return ""
+}
+
 // queueWhy returns why an allocation is pending, or why it ended.
-func queueWhy(x api.QueuedAllocation, now time.Time) string {
+func queueWhy(x api.QueuedAllocation) string {
 	switch {
 	case x.State == string(compute.AllocationEnded):
 		return x.CauseText
 	case x.CancelMS != 0:
 		return x.CancelWhy
-	case x.EstimatedStartMS != 0:
-		return strings.TrimPrefix(x.ReasonText+"; expected to start at "+clockOf(x.EstimatedStartMS, now), "; ")
 	}
 	return x.ReasonText
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/allocate"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/schedulergen"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/sites"
@@ -20,8 +21,15 @@ import (
 // adviceFlags are the flags of slurm plan-allocations.
 type adviceFlags struct {
 	schedulergen.PlanFlags
-	partition             string
+	partition, prefer     string
 	offline, skipTestOnly bool
+}
+
+// plan is the output of slurm plan-allocations.
+type plan struct {
+	*compute.AllocationPlan
+	Choices    []api.AllocationChoice `json:"choices,omitempty"`
+	NoForecast string                 `json:"no_forecast,omitempty"`
 }
 
 // newPlan returns the command that plans allocations; it has two names.
@@ -36,9 +44,11 @@ few large or many small ones. It considers idle nodes, pending jobs, and Slurm's
 --test-only). Nothing is submitted. ` + "`torc-slurm submit`" + ` does not
 need this command: it requests allocations when they are needed.
 
-For a specification this command polls Slurm, for a workflow its daemon does.`,
+For a specification this command polls Slurm, for a workflow its daemon does. Of the
+ready jobs of a workflow it also shows which sets of allocations the daemon compares,
+when each is expected to start and to end the jobs, and which one it would request and why.`,
 		Example: `  torc-slurm slurm ` + name + ` sweep.yaml
-  torc-slurm slurm ` + name + ` 12
+  torc-slurm slurm ` + name + ` 12 --prefer cost
   torc-slurm slurm ` + name + ` --offline --profile kestrel -a myproject sweep.yaml`,
 		Args:              cobra.ExactArgs(1),
 		Annotations:       cli.ServerExits("3 there is no such specification, workflow or cluster", cli.ExitInvalidSpec),
@@ -47,6 +57,7 @@ For a specification this command polls Slurm, for a workflow its daemon does.`,
 	flags.Add(cmd)
 	f := cmd.Flags()
 	f.StringVarP(&flags.partition, "partition", "p", "", "`PARTITION` for all jobs (default: the best for each)")
+	allocate.AddPrefer(cmd, &flags.prefer)
 	f.BoolVar(&flags.offline, "offline", false, "ask Slurm nothing")
 	f.BoolVar(&flags.skipTestOnly, "skip-test-only", false, "skip Slurm's estimates")
 	cmd.RunE = cli.Checked(flags.Check, func(cmd *cobra.Command, args []string) error {
@@ -60,9 +71,12 @@ For a specification this command polls Slurm, for a workflow its daemon does.`,
 }
 
 // planOf plans a specification in this process, and makes the daemon plan a workflow.
-func planOf(ctx context.Context, a *cli.Factory, ref string, flags *adviceFlags) (*compute.AllocationPlan, error) {
+func planOf(ctx context.Context, a *cli.Factory, ref string, flags *adviceFlags) (*plan, error) {
 	if id, err := strconv.ParseInt(ref, 10, 64); err == nil && id > 0 && !cli.Exists(a, ref) {
 		return planWorkflow(ctx, a, id, flags)
+	}
+	if flags.prefer != "" {
+		return nil, cli.UsageErrorf("--prefer is for workflows, whose ready jobs the daemon plans; %s is a specification", ref)
 	}
 	loaded, _, err := loadSpecText(a, ref)
 	if err != nil {
@@ -85,11 +99,11 @@ func planOf(ctx context.Context, a *cli.Factory, ref string, flags *adviceFlags)
 	}
 	p, err := scheduler.PlanAllocations(ctx, scheduler.WorkOf(loaded.Definition), site, o)
 	p.Analysis.TotalJobs = loaded.Summary.JobCountBeforeExpansion
-	return &p, err
+	return &plan{AllocationPlan: &p}, err
 }
 
 // planWorkflow makes the daemon plan the remaining jobs of a workflow.
-func planWorkflow(ctx context.Context, a *cli.Factory, id int64, flags *adviceFlags) (*compute.AllocationPlan, error) {
+func planWorkflow(ctx context.Context, a *cli.Factory, id int64, flags *adviceFlags) (*plan, error) {
 	options, siteErr, err := flags.Request(ctx, a)
 	if err != nil {
 		return nil, err
@@ -99,15 +113,15 @@ func planWorkflow(ctx context.Context, a *cli.Factory, id int64, flags *adviceFl
 	if err != nil {
 		return nil, err
 	}
-	p, err := c.Workflows.PlanAllocations(ctx, id, &api.AllocationPlanRequest{SchedulerOptions: options, Offline: flags.offline, NoEstimates: flags.skipTestOnly})
+	p, err := c.Workflows.PlanAllocations(ctx, id, &api.AllocationPlanRequest{SchedulerOptions: options, Offline: flags.offline, NoEstimates: flags.skipTestOnly, Prefer: flags.prefer})
 	if err != nil {
 		return nil, schedulergen.Refusal(err, siteErr)
 	}
-	return &p.AllocationPlan, nil
+	return &plan{&p.AllocationPlan, p.Choices, p.NoForecast}, nil
 }
 
 // writePlan writes a plan as text.
-func writePlan(w io.Writer, p *compute.AllocationPlan) {
+func writePlan(w io.Writer, p *plan) {
 	n := p.Analysis
 	fmt.Fprintf(w, "%s on %s, account %s: at most %d at the same time, %s in sequence\n", workflow.CountOf(int64(n.TotalInstances), "job", "jobs"),
 		p.SiteTitle, p.Account, n.MaxParallelism, workflow.CountOf(int64(n.Depth), "step", "steps"))
@@ -122,6 +136,7 @@ func writePlan(w io.Writer, p *compute.AllocationPlan) {
 			fmt.Fprintf(w, "  Slurm would start %s in %s\n", workflow.CountOf(e.Nodes, "node", "nodes"), cli.ClockTime(cli.Seconds(float64(e.WaitSeconds))))
 		}
 	}
+	allocate.WriteChoices(w, p.Choices, p.NoForecast, len(p.Choices))
 	fmt.Fprintf(w, "Cost: at most %.1f node-hours, for which the site charges %.1f\n", float64(p.NodeSeconds)/3600, p.Charge)
 	for _, warning := range p.Warnings {
 		fmt.Fprintf(w, "Warning: %s\n", warning)

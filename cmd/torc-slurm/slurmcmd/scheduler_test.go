@@ -396,6 +396,10 @@ func TestPlanOfWorkflow(t *testing.T) {
 		}},
 		NodeSeconds: 7200, Charge: 2, Warnings: []string{"job big fits nowhere"},
 	}}
+	compared := api.AllocationPlan{AllocationPlan: compute.AllocationPlan{SiteTitle: "Test", Account: "ours", Analysis: compute.WorkAnalysis{TotalInstances: 3}}, Choices: []api.AllocationChoice{
+		{Text: "2 allocations in partition debug", Allocations: 2, StartSeconds: 10, CompletionSeconds: 610, CPUHours: 1.4, IdleShare: 0.03, Chosen: true, Reason: "it uses least of those that end the jobs soonest"},
+		{Text: "4 allocations in partition debug", Allocations: 4, StartSeconds: 10, CompletionSeconds: 310, CPUHours: 1.5, IdleShare: 0.05, Reason: "ends the jobs 5m sooner for 0.1 more CPU hours"},
+	}}
 	clitest.Check(t, New,
 		clitest.Case{Args: "slurm plan 12 --offline -p debug", Routes: clitest.Routes{plan: {Body: advice}}, Want: clitest.Result{
 			Stdout: `3 jobs on Test, account ours: at most 2 at the same time, 2 steps in sequence
@@ -408,6 +412,21 @@ Warning: job big fits nowhere
 			Requests: []string{
 				`POST /workflows/12/allocation_plan {"partition":"debug","group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5,"offline":true}`,
 			},
+		}},
+		clitest.Case{Args: "slurm plan 12 --prefer cost", Routes: clitest.Routes{plan: {Body: compared}}, Want: clitest.Result{
+			Stdout: `3 jobs on Test, account ours: at most 0 at the same time, 0 steps in sequence
+Chosen: 2 allocations in partition debug
+  starts in about 10s, jobs end in about 10m, 1.4 CPU hours, 3 % idle: it uses least of those that end the jobs soonest
+Instead of: 4 allocations in partition debug
+  starts in about 10s, jobs end in about 5m10s, 1.5 CPU hours, 5 % idle: ends the jobs 5m sooner for 0.1 more CPU hours
+Cost: at most 0.0 node-hours, for which the site charges 0.0
+`,
+			Requests: []string{
+				`POST /workflows/12/allocation_plan {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5,"prefer":"cost"}`,
+			},
+		}},
+		clitest.Case{Args: "slurm plan --prefer time away.yaml", Want: clitest.Result{
+			Status: 2, Stderr: "error: --prefer is for workflows, whose ready jobs the daemon plans; away.yaml is a specification\n",
 		}},
 		clitest.Case{Args: "slurm plan 12", Routes: clitest.Routes{plan: {Status: 409, Body: `{"error":{"message":"no site"}}`}}, Want: clitest.Result{
 			Status: 3,
