@@ -25,14 +25,14 @@ type Allocation struct {
 	WalltimeSeconds   int64  `json:"walltime_seconds,omitempty"`
 	Why               string `json:"why"` // it was requested
 	// Expected is what the plan expected that requested it; absent without a forecast.
-	Expected *compute.AllocationExpectation `json:"expected,omitempty"`
-	AskedMS           int64  `json:"asked_ms"`
-	SubmitMS          int64  `json:"submit_ms,omitempty"`
-	StartMS           int64  `json:"start_ms,omitempty"`
-	EndMS             int64  `json:"end_ms,omitempty"`
-	LimitMS           int64  `json:"limit_ms,omitempty"`  // its time limit
-	CancelMS          int64  `json:"cancel_ms,omitempty"` // when its cancellation was decided
-	CancelWhy         string `json:"cancel_why,omitempty"`
+	Expected  *compute.AllocationExpectation `json:"expected,omitempty"`
+	AskedMS   int64                          `json:"asked_ms"`
+	SubmitMS  int64                          `json:"submit_ms,omitempty"`
+	StartMS   int64                          `json:"start_ms,omitempty"`
+	EndMS     int64                          `json:"end_ms,omitempty"`
+	LimitMS   int64                          `json:"limit_ms,omitempty"`  // its time limit
+	CancelMS  int64                          `json:"cancel_ms,omitempty"` // when its cancellation was decided
+	CancelWhy string                         `json:"cancel_why,omitempty"`
 	// RunnersLeft says that it is active, but all its runners have left, so that it will
 	// end.
 	RunnersLeft bool   `json:"runners_left,omitempty"`

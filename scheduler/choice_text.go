@@ -70,19 +70,26 @@ func reasonAgainst(x, best *option) string {
 
 // inWords names the allocations of a packing.
 func (k *packing) inWords(set *Settings) string {
-	var parts []string
+	var parts, pools []string
 	for i := 0; i < len(k.drafts); {
 		shape, pool := k.drafts[i].final(set), k.drafts[i].pool.Name
 		n := 0
 		for ; i < len(k.drafts) && reflect.DeepEqual(k.drafts[i].final(set), shape); i++ {
 			n++
 		}
-		parts = append(parts, fmt.Sprintf("%s in %s", shape.inWords(n), pool))
+		parts, pools = append(parts, shape.inWords(n)), append(pools, pool)
 	}
+	more := ""
 	if len(parts) > 3 {
-		parts = append(parts[:2], fmt.Sprintf("and %d other shapes", len(parts)-2))
+		more = fmt.Sprintf(", and %d other shapes", len(parts)-2)
+		parts = parts[:2]
 	}
-	return strings.Join(parts, ", ")
+	for i := range parts { // a pool is named once, after its last shape
+		if i == len(parts)-1 || pools[i+1] != pools[i] {
+			parts[i] += " in " + pools[i]
+		}
+	}
+	return strings.Join(parts, "; ") + more
 }
 
 // about returns a duration for people, in its two largest units.

@@ -36,7 +36,7 @@ func (w *world) idle(free ...int64) {
 func TestPreferences(t *testing.T) {
 	for _, tt := range []struct {
 		submitted, action string
-		want              int // allocations
+		want              int64 // nodes of all allocations
 	}{
 		{want: 4},
 		{action: "balanced", want: 4},
@@ -50,8 +50,12 @@ func TestPreferences(t *testing.T) {
 		w.jobs(16, 1, "1g", "PT5M")
 		o := compute.SubmitOptions{OutputDir: w.output, Prefer: tt.submitted}
 		w.must(w.store.Scheduling.Submit(t.Context(), w.id, o, &workflow.AutoSchedule{Prefer: tt.action}, "me"))
-		if r := w.look(); len(r.Asked) != tt.want {
-			t.Errorf("submitted with %q, action with %q: %d allocations, want %d: %v", tt.submitted, tt.action, len(r.Asked), tt.want, r.Lines())
+		r, nodes := w.look(), int64(0)
+		for _, a := range r.Asked {
+			nodes += a.Request.Nodes
+		}
+		if nodes != tt.want {
+			t.Errorf("submitted with %q, action with %q: %d nodes, want %d: %v", tt.submitted, tt.action, nodes, tt.want, r.Lines())
 		}
 	}
 	for _, p := range []Preference{PreferTime, PreferBalanced, PreferCost} {

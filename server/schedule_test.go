@@ -49,8 +49,9 @@ func TestSubmitAndPlan(t *testing.T) {
 
 	a.send("POST", "/workflows/1/submit", `{"output_dir":"out"}`).want(http.StatusUnprocessableEntity, "not absolute")
 	a.send("POST", "/workflows/1/plan", `{"auto_schedule":{"max_ready_age":"soon"}}`).want(http.StatusUnprocessableEntity, "max_ready_age")
+	a.send("POST", "/workflows/1/plan", `{"prefer":"speed"}`).want(http.StatusUnprocessableEntity, "it must be one of time, balanced, cost")
 	a.send("POST", "/workflows/9/plan", `{}`).want(http.StatusNotFound)
-	a.send("POST", "/workflows/1/plan", `{}`).want(http.StatusOK, `"pool":"partition std"`, `"asked":[]`)
+	a.send("POST", "/workflows/1/plan", `{}`).want(http.StatusOK, `"pool":"partition std"`, `"asked":[]`, `"choices":[]`)
 	a.send("GET", "/workflows/1/actions", "").want(http.StatusOK, "[]")
 	// A submission with a job that can never run is rejected, and changes nothing.
 	const never = `huge: needs 2.00 TiB of memory, the largest node of partition std has 3.88 GiB`

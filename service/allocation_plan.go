@@ -44,7 +44,7 @@ func (s *Service) PlanAllocations(ctx context.Context, workflowID int64, q *api.
 	if answer.AllocationPlan, err = scheduler.PlanAllocations(ctx, r.work, r.site, o); err != nil || q.Offline || s.Scheduler == nil {
 		return answer, err
 	}
-	report, err := s.planReady(ctx, workflowID, q)
+	report, err := planReady(ctx, s, workflowID, q)
 	if err != nil {
 		answer.Warnings = append(answer.Warnings, fmt.Sprintf("the allocations for the ready jobs are not planned: %v", err))
 		return answer, ctx.Err()
@@ -54,7 +54,7 @@ func (s *Service) PlanAllocations(ctx context.Context, workflowID int64, q *api.
 }
 
 // planReady plans the allocations of the ready jobs, as a submission would request them.
-func (s *Service) planReady(ctx context.Context, workflowID int64, q *api.AllocationPlanRequest) (*scheduler.Report, error) {
+func planReady(ctx context.Context, s *Service, workflowID int64, q *api.AllocationPlanRequest) (*scheduler.Report, error) {
 	s.UseSite()
 	var o compute.SubmitOptions
 	latest, err := s.Store.Scheduling.Submission(ctx, workflowID)

@@ -3,9 +3,11 @@ package allocate
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -20,8 +22,26 @@ func WriteChoices(w io.Writer, choices []api.AllocationChoice, noForecast string
 		if c.Chosen {
 			title = "Chosen"
 		}
-		fmt.Fprintf(w, "%s: %s\n  %s\n", title, c.Text, prospects(&c))
+		writeWrapped(w, title+": "+c.Text, "    ")
+		writeWrapped(w, "  "+prospects(&c), "    ")
 	}
+}
+
+// maxLine is the maximum width of the lines of choices.
+const maxLine = 120
+
+// writeWrapped writes a text, with line breaks between words, and an indent for all lines
+// except the first.
+func writeWrapped(w io.Writer, text, indent string) {
+	for cli.TextWidth(text) > maxLine {
+		at := strings.LastIndex(text[:maxLine+1], " ")
+		if at <= len(indent) {
+			break
+		}
+		fmt.Fprintln(w, text[:at])
+		text = indent + text[at+1:]
+	}
+	fmt.Fprintln(w, text)
 }
 
 // prospects returns what is expected of a choice, and why it was chosen or not.

@@ -25,6 +25,9 @@ func TestWriteChoices(t *testing.T) {
 Instead of: no further allocation
   jobs end in about 2h1m, 0.0 CPU hours, 0 % idle: ends the jobs 1h45m20s later
 `},
+		{"a long one", "", []api.AllocationChoice{{Chosen: true, CompletionSeconds: 30, Text: strings.Repeat("1 allocation of 2 nodes for 18m; ", 4) + "in std"}},
+			"Chosen: 1 allocation of 2 nodes for 18m; 1 allocation of 2 nodes for 18m; 1 allocation of 2 nodes for 18m; 1 allocation\n" +
+				"    of 2 nodes for 18m; in std\n  jobs end in about 30s, 0.0 CPU hours, 0 % idle\n"},
 		{"none", "", nil, ""},
 		{"no forecast", "sinfo does not answer", nil, "Planned without a forecast: sinfo does not answer\n"},
 	} {
