@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,12 +14,18 @@ import (
 
 // checkCall checks what a daemon is about to have Slurm do.
 func (g *gate) checkCall(cmd slurm.Command) {
-	switch cmd.Program {
-	case slurm.Sbatch:
+	switch {
+	case isSubmission(&cmd):
 		g.checkSubmission()
-	case slurm.Scancel:
+	case cmd.Program == slurm.Scancel:
 		g.checkCancel(cmd.Args)
 	}
+}
+
+// isSubmission reports whether a call requests an allocation. sbatch --test-only only asks
+// when one would start.
+func isSubmission(cmd *slurm.Command) bool {
+	return cmd.Program == slurm.Sbatch && !slices.Contains(cmd.Args, "--test-only")
 }
 
 // checkSubmission checks the requests for allocations against the limits of the

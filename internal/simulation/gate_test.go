@@ -34,7 +34,7 @@ func (g *gate) Run(ctx context.Context, cmd slurm.Command) (slurm.Output, error)
 	if g.daemon != nil && g.daemon.died.Load() != 0 {
 		return slurm.Output{}, errors.New("simulated: the daemon is dead") // what it decides now is not in its image
 	}
-	c := g.seed.of("slurm", g.who, cmd.Program, g.number(cmd.Program))
+	c := g.seed.of("slurm", g.who, cmd.Program, g.number(&cmd))
 	before, after := c.spread(5*time.Millisecond, 2*time.Second), c.spread(5*time.Millisecond, 2*time.Second)
 	f := noFailure
 	if g.faulty() && c.is(g.faultiness) {
@@ -61,8 +61,10 @@ func (g *gate) Run(ctx context.Context, cmd slurm.Command) (slurm.Output, error)
 	return out, err
 }
 
-// number counts a call.
-func (g *gate) number(program string) int {
+// number counts a call. Estimates are within the budget, submissions and cancellations need
+// not be (P12).
+func (g *gate) number(cmd *slurm.Command) int {
+	program := cmd.Program
 	now := time.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -73,7 +75,7 @@ func (g *gate) number(program string) int {
 	for earlier > 0 && g.recent[earlier-1].Equal(now) {
 		earlier-- // the order of simultaneous calls is not known here
 	}
-	if program != slurm.Sbatch && program != slurm.Scancel && earlier >= g.budget {
+	if !isSubmission(cmd) && program != slurm.Scancel && earlier >= g.budget {
 		g.violated("P12: %s runs %s after %d calls within a minute", g.who, program, earlier)
 	}
 	g.recent = append(g.recent, now)
@@ -84,7 +86,7 @@ func (g *gate) number(program string) int {
 // carryOut has Slurm carry out a call, and records which jobs that created.
 func (g *gate) carryOut(ctx context.Context, cmd slurm.Command) (slurm.Output, error) {
 	out, err := g.Cluster.Run(ctx, cmd)
-	if cmd.Program == slurm.Sbatch && err == nil && out.ExitCode == 0 {
+	if isSubmission(&cmd) && err == nil && out.ExitCode == 0 {
 		g.cluster.mu.Lock()
 		defer g.cluster.mu.Unlock()
 		name := nameIn(cmd.Stdin)
