@@ -213,6 +213,79 @@ func TestTheEndJobOfANewGenerationWaits(t *testing.T) {
 	giveUp()
 }
 
+// A job of an aborted run that is repeated before the verdict has processes too: the end job
+// waits for them, even on runners that had confirmed that they have none.
+func TestTheEndJobWaitsForWhatWasRepeatedAfterTheAbort(t *testing.T) {
+	for name, confirm := range map[string]func(s *staged, second *hand){
+		"before the end job is ready": func(*staged, *hand) {},
+		"when the end job is ready": func(s *staged, second *hand) {
+			second.turn()
+			s.statusOf(map[string]workflow.JobStatus{"end": workflow.Ready})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStaged(t, &workflow.Definition{
+				Stages: []workflow.StageDefinition{{Kind: workflow.StageEnd, Name: "end"}},
+				Jobs:   []workflow.JobDefinition{job("step", inMain), job("end", first)},
+			})
+			first, second := s.node, s.hand("n2", 1)
+			first.free.Slots, second.free.Slots = 0, 0
+			s.do(func(tx *core.Tx) error {
+				r, err := core.LoadRun(tx, s.workflow)
+				if err != nil {
+					return err
+				}
+				return engine.AbortRun(tx, r, "enough")
+			})
+			first.turn() // it confirms that it has nothing
+			s.statusOf(map[string]workflow.JobStatus{"step": workflow.Canceled, "end": workflow.Blocked})
+			confirm(s, second)
+
+			manage := func(to workflow.JobStatus) {
+				t.Helper()
+				_, err := s.Jobs.ManageStatusChange(s.ctx, s.ids[0], to, 1)
+				s.must(err)
+			}
+			manage(workflow.Ready)
+			s.statusOf(map[string]workflow.JobStatus{"step": workflow.Ready, "end": workflow.Blocked})
+			first.free.Slots = 1
+			if a := first.turn(); len(a.Grants) != 1 {
+				t.Fatalf("%+v", a)
+			}
+			first.free.Slots = 0
+			first.held[0].StartedMS = s.now.UnixMilli()
+			first.turn()
+
+			// Another runner gets the job and completes it, while the first one ends its process.
+			manage(workflow.Ready)
+			second.free.Slots = 1
+			if a := second.turn(); len(a.Grants) != 1 || s.name(a.Grants[0].JobID) != "step" {
+				t.Fatalf("%+v", a)
+			}
+			s.now = s.now.Add(time.Second)
+			report := exited(second.held[0].LeaseRef, 0)
+			report.StartedMS, report.EndedMS = s.now.UnixMilli(), s.now.UnixMilli()
+			if a := second.turn(report); len(a.Grants) > 0 || !a.ClaimableLater {
+				t.Fatalf("while the first runner has a process: %+v", a)
+			}
+			s.statusOf(map[string]workflow.JobStatus{"step": workflow.Completed, "end": workflow.Blocked})
+			s.sound(check.Witness{})
+
+			first.held = nil
+			first.turn()
+			s.statusOf(map[string]workflow.JobStatus{"end": workflow.Ready})
+			first.free.Slots = 1
+			if diff := cmp.Diff([]string{"end"}, s.play(nil)); diff != "" {
+				t.Errorf("what ran (-want +got):\n%s", diff)
+			}
+			if v := s.ended(); v.EventType != string(workflow.EventWorkflowFailed) || v.Reason == "" {
+				t.Errorf("%+v", v)
+			}
+			s.sound(check.Witness{})
+		})
+	}
+}
+
 // A canceled run that was aborted has no end job, and a new run waits for no runner.
 func TestANewRunWaitsForNoProcesses(t *testing.T) {
 	s := newStaged(t, withEnd())

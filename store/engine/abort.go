@@ -57,9 +57,6 @@ func AbortRun(tx *core.Tx, r *view.Run, reason string) error {
 	if err != nil {
 		return err
 	}
-	if err := holdRunEnd(tx, r); err != nil {
-		return err
-	}
 	err = tx.Event(r.WorkflowID, string(workflow.EventRunGivenUp), event.SeverityError, event.RunGivenUpPayload{
 		Category: event.CategoryWorkflow, WorkflowID: r.WorkflowID, RunID: r.RunID, Reason: reason, Canceled: n,
 	})

@@ -181,9 +181,17 @@ func (c *convergence) stepMain() (acted bool, err error) {
 		return true, c.resetStage(end)
 	}
 	f := stage.Facts{State: stage.Running, Job: workflow.Running, Open: counts.Open() > behind, End: end.State, EndOpen: end.Open}
+	if f.Open && c.run.GivenUp != "" { // the open jobs get runners that have confirmed already
+		if _, err := ReleaseRunEnd(c.tx, c.run.WorkflowID); err != nil {
+			return false, err
+		}
+	}
 	switch f.Next() {
 	case stage.StageStartEnd:
-		if waits, err := EndWaits(c.tx, c.run); err != nil || waits || c.tx.GivingUp == c.run.WorkflowID {
+		if c.tx.GivingUp == c.run.WorkflowID {
+			return false, nil
+		}
+		if waits, err := awaitRunners(c.tx, c.run); err != nil || waits {
 			return false, err
 		}
 		return true, c.startStage(end, c.run.Generation, workflow.EventEndReached)

@@ -15,26 +15,32 @@ func presentRunners(tx *core.Tx, workflowID int64) (ids string, err error) {
 	return ids, sqlite.Wrap(err, "find the runners of workflow %d", workflowID)
 }
 
-// holdRunEnd makes the end job of an aborted run wait for the runners that may still be
-// ending its processes.
-func holdRunEnd(tx *core.Tx, r *view.Run) error {
-	if !r.Stages {
-		return nil
+// awaitRunners makes the end job of an aborted run wait for the runners that may still be
+// ending its processes. It reports whether one has to be awaited. They are asked when all
+// other jobs are complete, since a job that is repeated after the abort has processes too.
+func awaitRunners(tx *core.Tx, r *view.Run) (waits bool, err error) {
+	if r.GivenUp == "" {
+		return false, nil
 	}
 	runners, err := presentRunners(tx, r.WorkflowID)
 	if err != nil {
-		return err
+		return false, err
 	}
-	_, err = tx.Exec(`UPDATE stage SET waits_for = ?4 WHERE workflow_id = ?1 AND kind = 'end' AND parent_id IS NULL
-		AND (state = 'not_started' OR run_id != ?2 OR generation != ?3)`, r.WorkflowID, r.RunID, r.Generation, runners)
+	n, err := tx.Exec(`UPDATE stage SET waits_for = ? WHERE workflow_id = ? AND kind = 'end' AND parent_id IS NULL AND state = 'not_started' AND waits_for IS NULL`,
+		runners, r.WorkflowID)
 	if err != nil {
-		return fmt.Errorf("delay the end job of workflow %d: %w", r.WorkflowID, err)
+		return false, fmt.Errorf("delay the end job of workflow %d: %w", r.WorkflowID, err)
 	}
-	return EveryRunner(tx, r.WorkflowID)
+	if n > 0 {
+		if err := EveryRunner(tx, r.WorkflowID); err != nil {
+			return false, err
+		}
+	}
+	return EndWaits(tx, r)
 }
 
-// ReleaseRunEnd stops the end job of a workflow from waiting for runners, since its run is
-// no longer aborted. It reports whether the job waited.
+// ReleaseRunEnd stops the end job of a workflow from waiting for runners: its run is no
+// longer aborted, or jobs are open again. It reports whether the job waited.
 func ReleaseRunEnd(tx *core.Tx, workflowID int64) (waited bool, err error) {
 	n, err := tx.Exec(`UPDATE stage SET waits_for = NULL WHERE workflow_id = ? AND waits_for IS NOT NULL`, workflowID)
 	if err != nil {
