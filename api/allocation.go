@@ -66,6 +66,8 @@ type AllocateRequest struct {
 	Why               string   `json:"why,omitempty"` // for people
 	// SkipChecks requests allocations even if jobs of the workflow fit none.
 	SkipChecks bool `json:"skip_checks,omitempty"`
+	// DryRun only returns what would be requested. Slurm is not asked.
+	DryRun bool `json:"dry_run,omitempty"`
 }
 
 // AllocateResponse has the requested allocations. Refused, if not empty, says why they are
@@ -73,6 +75,11 @@ type AllocateRequest struct {
 type AllocateResponse struct {
 	Items   []Allocation `json:"items"`
 	Refused string       `json:"refused,omitempty"`
+	// Proposed is what a dry run would request; absent otherwise.
+	Proposed *PlannedAllocations `json:"proposed,omitempty"`
+	// NodeSeconds is how long the proposed allocations may hold nodes in all, at most; 0 if
+	// they have no time limit.
+	NodeSeconds int64 `json:"node_seconds,omitempty"`
 }
 
 // QueuedAllocation is an allocation in Slurm's queue, with the jobs that run in it.

@@ -18,6 +18,24 @@ type CancellationProposal struct {
 	CPUSeconds int64 `json:"cpu_seconds"`
 }
 
+// AllocationCancellation is what the cancellation of an allocation would end.
+type AllocationCancellation struct {
+	AllocationID int64  `json:"allocation_id"`
+	WorkflowID   int64  `json:"workflow_id"`
+	SlurmJobID   int64  `json:"slurm_job_id,omitempty"` // 0: sbatch has not answered
+	State        string `json:"state"`
+	IsCanceling  bool   `json:"is_canceling"` // its cancellation was requested before: nothing would change
+	// Jobs are those that its runners hold: they would be preempted, and run again where
+	// their policy retries that.
+	Jobs []LiveJob `json:"jobs"`
+	// CPUSeconds is what the jobs have used so far, by the CPUs that they require: work
+	// that is lost unless they save it.
+	CPUSeconds int64 `json:"cpu_seconds"`
+	// NodeSecondsLeft is how long the allocation could still hold its nodes, summed over
+	// them; 0 if it has no time limit.
+	NodeSecondsLeft int64 `json:"node_seconds_left"`
+}
+
 // LiveJob is a job that a runner holds.
 type LiveJob struct {
 	JobID     int64              `json:"job_id"`

@@ -51,6 +51,9 @@ type SchedulePlan struct {
 	// none without ready jobs, and without a forecast; NoForecast is why there is none.
 	Choices    []AllocationChoice `json:"choices"`
 	NoForecast string             `json:"no_forecast,omitempty"`
+	// NodeSeconds is how long the planned allocations may hold nodes in all, at most;
+	// those without a time limit are not in it.
+	NodeSeconds int64 `json:"node_seconds,omitempty"`
 	// LaterActions counts the schedule_nodes actions that are not triggered yet.
 	LaterActions int64 `json:"later_actions,omitempty"`
 	// NoAllocation is why the submission leads to no allocation unless something is changed;
@@ -97,6 +100,12 @@ type PlannedAllocations struct {
 	Exclude           []string `json:"exclude,omitempty"`
 	Probe             bool     `json:"probe,omitempty"` // one, to test whether Slurm works again
 	Reason            string   `json:"reason"`
+}
+
+// NodeSeconds returns how long the allocations may hold nodes in all, at most; 0 if they
+// have no time limit.
+func (p *PlannedAllocations) NodeSeconds() int64 {
+	return p.Count * max(1, p.Nodes) * p.WalltimeSeconds
 }
 
 // ScheduleRefusal is why an allocation was not requested, or rejected by Slurm. The daemon

@@ -34,6 +34,17 @@ func (c Allocations) Create(ctx context.Context, workflowID int64, r *api.Alloca
 	return call[api.AllocateResponse](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/allocations", workflowID), r)
 }
 
+// Cancel requests the cancellation of an allocation; the jobs that run in it are
+// preempted. It returns what happens now.
+func (c Allocations) Cancel(ctx context.Context, id int64) (*api.Message, error) {
+	return call[api.Message](repeatable(ctx), c, http.MethodPost, fmt.Sprintf("/allocations/%d/cancel", id), nil)
+}
+
+// ProposeCancel returns what Cancel would end, and how much work would be lost.
+func (c Allocations) ProposeCancel(ctx context.Context, id int64) (*api.AllocationCancellation, error) {
+	return get[api.AllocationCancellation](ctx, c, "/allocations/%d/cancellation", id)
+}
+
 // AllocationQueueFilter selects allocations of the queue.
 type AllocationQueueFilter struct {
 	WorkflowID int64 // 0: of all workflows

@@ -110,7 +110,16 @@ func TestAllocationsByHandAreNotForJobsThatFitNone(t *testing.T) {
 	a.must("POST", "/workflows/1/initialize_jobs", "")
 	a.send("POST", "/workflows/1/allocations", `{"scheduler_config_id":1,"output_dir":"/out"}`).
 		want(http.StatusUnprocessableEntity, `"error":"Unfit"`, "train: needs 2h, the longest allocation of scheduler short is 1h")
+	const dryRun = `{"scheduler_config_id":1,"output_dir":"/out","count":3,"dry_run":true`
+	a.send("POST", "/workflows/1/allocations", dryRun+`}`).want(http.StatusUnprocessableEntity, `"error":"Unfit"`)
+	a.send("POST", "/workflows/1/allocations", dryRun+`,"skip_checks":true}`).
+		want(http.StatusOK, `"items":[]`, `"pool":"short"`, `"count":3`, `"account":"me"`, `"partition":"std"`, `"node_seconds":10800`)
+	a.send("GET", "/workflows/1/allocations", "").want(http.StatusOK, `"total_count":0`)
 	a.send("POST", "/workflows/1/allocations", `{"scheduler_config_id":1,"output_dir":"/out","skip_checks":true}`).want(http.StatusOK, `"slurm_job_id":7`)
+	a.send("GET", "/allocations/1/cancellation", "").want(http.StatusOK, `"is_canceling":false`, `"jobs":[]`, `"node_seconds_left":3600`)
+	a.must("POST", "/allocations/1/cancel", "")
+	a.send("GET", "/allocations/1/cancellation", "").want(http.StatusOK, `"is_canceling":true`)
+	a.send("GET", "/allocations/99/cancellation", "").want(http.StatusNotFound)
 }
 
 func TestSubmitNeedsSlurm(t *testing.T) {

@@ -21,7 +21,7 @@ type Submitter interface {
 }
 
 // Allocate requests allocations of a scheduler from Slurm, one after the other, each time
-// that it is called. It stops at the first request that Slurm rejects; if that is the
+// that it is called; a dry run only returns what would be requested. It stops at the first request that Slurm rejects; if that is the
 // first of all, it is CodeConflict, or CodeUnavailable where Slurm may accept it later. It
 // is CodeUnfit if jobs can never run in what the workflow can get, unless the request skips
 // that check.
@@ -51,6 +51,11 @@ func (s *Service) Allocate(ctx context.Context, by Caller, workflowID int64, q *
 			return answer, err
 		}
 	}
+	if q.DryRun {
+		answer.Items, answer.Proposed = []api.Allocation{}, proposeAllocations(&c, &want, max(q.Count, 1))
+		answer.NodeSeconds = answer.Proposed.NodeSeconds()
+		return answer, nil
+	}
 	ask := func() error {
 		answer, err = s.ask(ctx, want, int(max(q.Count, 1)), c.SerializeAllocations)
 		return err
@@ -61,6 +66,15 @@ func (s *Service) Allocate(ctx context.Context, by Caller, workflowID int64, q *
 		err = s.Scheduler.Apart(ctx, ask)
 	}
 	return answer, err
+}
+
+// proposeAllocations returns what a request for allocations of a scheduler comes to.
+func proposeAllocations(c *compute.SlurmScheduler, want *allocation.Want, count int64) *api.PlannedAllocations {
+	q := &want.Request
+	return &api.PlannedAllocations{
+		ActionID: q.ActionID, Pool: c.Name, SchedulerConfigID: want.SchedulerConfigID, Count: count, Account: q.Account, Partition: q.Partition,
+		Nodes: max(1, q.Nodes), WalltimeSeconds: q.WalltimeS, Exclude: q.Exclude, Reason: want.Why,
+	}
 }
 
 // ask requests so many allocations from Slurm and stops at the first that is rejected.

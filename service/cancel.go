@@ -44,23 +44,9 @@ func (s *Service) ProposeCancel(ctx context.Context, workflowID int64) (api.Canc
 
 // proposeJobs adds the jobs that would end, what they have used, and how many would not
 // start.
-func (s *Service) proposeJobs(ctx context.Context, p *api.CancellationProposal) error {
-	requirements, err := s.requirementsByID(ctx, p.WorkflowID)
-	if err != nil {
+func (s *Service) proposeJobs(ctx context.Context, p *api.CancellationProposal) (err error) {
+	if p.Jobs, p.CPUSeconds, err = liveJobs(ctx, s, p.WorkflowID, 0); err != nil {
 		return err
-	}
-	for _, status := range []workflow.JobStatus{workflow.Pending, workflow.Running} {
-		live, err := all(func(page store.Page) ([]workflow.Job, int64, error) {
-			return s.Store.Jobs.List(ctx, store.JobFilter{WorkflowID: p.WorkflowID, Status: &status}, page)
-		})
-		if err != nil {
-			return err
-		}
-		for i := range live {
-			j := &live[i]
-			p.Jobs = append(p.Jobs, api.LiveJob{JobID: j.ID, Name: j.Name, Status: j.Status, StartTime: j.StartTime})
-			p.CPUSeconds += s.usedCPUSeconds(j, requirements)
-		}
 	}
 	summary, err := s.Store.Workflows.Summary(ctx, p.WorkflowID)
 	if err != nil {
@@ -70,6 +56,32 @@ func (s *Service) proposeJobs(ctx context.Context, p *api.CancellationProposal) 
 		p.NotStarted += summary.Jobs[status]
 	}
 	return nil
+}
+
+// liveJobs returns the jobs that runners hold, those of one allocation or, with 0, of all,
+// and what they have used so far in CPU seconds.
+func liveJobs(ctx context.Context, s *Service, workflowID, allocationID int64) (found []api.LiveJob, cpuSeconds int64, err error) {
+	found = []api.LiveJob{}
+	requirements, err := s.requirementsByID(ctx, workflowID)
+	if err != nil {
+		return found, 0, err
+	}
+	for _, status := range []workflow.JobStatus{workflow.Pending, workflow.Running} {
+		filter := store.JobFilter{WorkflowID: workflowID, Status: &status}
+		if allocationID != 0 {
+			filter.HeldInAllocation = &allocationID
+		}
+		live, err := all(func(page store.Page) ([]workflow.Job, int64, error) { return s.Store.Jobs.List(ctx, filter, page) })
+		if err != nil {
+			return found, 0, err
+		}
+		for i := range live {
+			j := &live[i]
+			found = append(found, api.LiveJob{JobID: j.ID, Name: j.Name, Status: j.Status, StartTime: j.StartTime})
+			cpuSeconds += s.usedCPUSeconds(j, requirements)
+		}
+	}
+	return found, cpuSeconds, nil
 }
 
 // usedCPUSeconds is for how long a job has run, times the CPUs that it requires; 0 if it

@@ -110,7 +110,7 @@ func withFitness(p api.SchedulePlan, f scheduler.Fitness) api.SchedulePlan {
 }
 
 func fromReport(r *scheduler.Report) api.SchedulePlan {
-	return api.SchedulePlan{
+	plan := api.SchedulePlan{
 		WorkflowID: r.WorkflowID, AutoSchedule: r.AutoSchedule, LookedAfter: r.LookedAfter, Planned: each(r.Planned, fromPlanned), Asked: each(r.Asked, api.FromAllocation),
 		Refused: each(r.Refused, func(no scheduler.Refusal) string { return no.Text }), ReadyJobs: each(r.Covered, fromCovered), Text: r.Lines(), NextMS: r.Next.UnixMilli(),
 		Refusals: each(r.Refused, func(no scheduler.Refusal) api.ScheduleRefusal {
@@ -124,6 +124,10 @@ func fromReport(r *scheduler.Report) api.SchedulePlan {
 			return api.ScheduleWait{Kind: a.Kind.String(), Pool: a.Pool, UntilMS: unixMilli(a.Until), Reason: a.Reason}
 		}),
 	}
+	for i := range plan.Planned {
+		plan.NodeSeconds += plan.Planned[i].NodeSeconds()
+	}
+	return plan
 }
 
 func fromChoice(c scheduler.Choice) api.AllocationChoice {

@@ -1,14 +1,10 @@
 package handler
 
 import (
-	"fmt"
-
 	"github.com/torc-slurm/torc-slurm/api"
-	"github.com/torc-slurm/torc-slurm/server/access"
 	"github.com/torc-slurm/torc-slurm/server/rest"
 	"github.com/torc-slurm/torc-slurm/service"
 	"github.com/torc-slurm/torc-slurm/store"
-	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
@@ -21,6 +17,7 @@ func (h allocations) routes() []rest.Route {
 		rest.Handle("GET", "/workflows/{id}/allocations", "List the allocations of a workflow", h.listAllocations),
 		rest.Handle("GET", "/allocations/{id}", "Get an allocation", ByID(h.Store.Allocations.Get, api.FromAllocation)),
 		rest.Handle("POST", "/allocations/{id}/cancel", "Cancel an allocation; its running jobs are preempted", h.cancelAllocation, rest.Conflict409),
+		rest.Handle("GET", "/allocations/{id}/cancellation", "Show what the cancellation of an allocation would end, and how much work would be lost", h.proposeCancel, rest.Conflict409),
 	}
 }
 
@@ -62,18 +59,9 @@ func (h allocations) listAllocations(r *rest.Request[allocationListParams, rest.
 }
 
 func (h allocations) cancelAllocation(r *rest.Request[IDParams, rest.None]) (api.Message, error) {
-	a, err := h.Store.Allocations.Get(r.Context(), r.Params.ID)
-	if err != nil {
-		return api.Message{}, err
-	}
-	n, err := h.Store.Allocations.RequestCancel(r.Context(), []int64{a.ID}, access.CallerOf(r.Context()).User+" canceled the allocation")
-	switch {
-	case err != nil:
-		return api.Message{}, err
-	case n == 0 && a.IsLive():
-		return api.Message{Message: fmt.Sprintf("allocation %d is being canceled", a.ID)}, nil
-	case n == 0:
-		return api.Message{}, workflow.Errorf(workflow.CodeConflict, "allocation %d has ended: %s", a.ID, a.CauseText)
-	}
-	return api.Message{Message: fmt.Sprintf("allocation %d will be canceled", a.ID)}, nil
+	return service.CancelAllocation(r.Context(), h.Store, by(r), r.Params.ID)
+}
+
+func (h allocations) proposeCancel(r *rest.Request[IDParams, rest.None]) (api.AllocationCancellation, error) {
+	return service.ProposeAllocationCancel(r.Context(), h.verbs(), r.Params.ID)
 }

@@ -191,13 +191,14 @@ var scopes = map[string]Scope{
 	"POST /runners/{id}/leave":     Refused,
 	"POST /runners/{id}/steps":     Refused,
 
-	"POST /workflows/{id}/allocations": Refused,
-	"GET /workflows/{id}/allocations":  Refused,
-	"GET /allocations":                 Refused,
-	"GET /allocations/{id}":            Refused,
-	"POST /allocations/{id}/cancel":    Refused,
-	"POST /workflows/{id}/submit":      Refused,
-	"POST /workflows/{id}/plan":        Refused,
+	"POST /workflows/{id}/allocations":   Refused,
+	"GET /workflows/{id}/allocations":    Refused,
+	"GET /allocations":                   Refused,
+	"GET /allocations/{id}":              Refused,
+	"POST /allocations/{id}/cancel":      Refused,
+	"GET /allocations/{id}/cancellation": Refused,
+	"POST /workflows/{id}/submit":        Refused,
+	"POST /workflows/{id}/plan":          Refused,
 
 	// Pages outside of the API.
 	"GET /openapi.yaml": Everyone,

@@ -17,6 +17,7 @@ type JobFilter struct {
 	NeedsFile           *int64 // jobs that read this file
 	UpstreamJob         *int64 // jobs that depend on this job
 	ActiveComputeNodeID *int64 // jobs that run on this node
+	HeldInAllocation    *int64 // jobs that runners of this allocation hold
 	OriginIsSet         *bool
 	Name                *string
 	Command             *string   // a substring
@@ -74,6 +75,9 @@ func jobFilter(ctx context.Context, tx *sql.Tx, q JobFilter) (*sqlite.Filter, er
 	}
 	if q.ActiveComputeNodeID != nil {
 		f.Add(`j.compute_node_id = ? AND j.status IN {live} AND j.status = {running}`, *q.ActiveComputeNodeID) // the index has both
+	}
+	if q.HeldInAllocation != nil {
+		f.Add(`j.status IN {live} AND j.compute_node_id IN (SELECT id FROM compute_node WHERE allocation_id = ?)`, *q.HeldInAllocation)
 	}
 	if q.OriginIsSet != nil {
 		f.Add(`(j.origin IS NOT NULL) = ?`, *q.OriginIsSet)

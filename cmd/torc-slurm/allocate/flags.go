@@ -38,24 +38,32 @@ func (f *Flags) Add(cmd *cobra.Command, outputName string) {
 	_ = s.MarkHidden("claim-backoff-max-secs")
 }
 
-// Dir is the output directory, absolute; it is there afterwards.
+// Dir creates the output directory and returns its absolute path.
 func (f *Flags) Dir(a *cli.Factory) (string, error) {
 	dir := a.Path(cli.FirstOf(f.OutputDir, a.Config.Client.Run.OutputDir))
 	return dir, outputdir.Make(dir)
 }
 
-// DirOf is dir for a workflow that exists: without a flag it is in the folder where
-// that was submitted.
+// DirOf creates the output directory of an existing workflow and returns its absolute path.
+// Without a flag it is in the folder where the workflow was submitted.
 func (f *Flags) DirOf(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64) (string, error) {
+	dir, err := f.PathOf(ctx, a, c, id)
+	if err != nil {
+		return "", err
+	}
+	return dir, outputdir.Make(dir)
+}
+
+// PathOf returns the path that DirOf returns, and creates nothing.
+func (f *Flags) PathOf(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64) (string, error) {
 	if f.OutputDir != "" {
-		return f.Dir(a)
+		return a.Path(f.OutputDir), nil
 	}
 	submitted, err := outputdir.SubmissionDir(ctx, a, c, id)
 	if err != nil {
 		return "", err
 	}
-	dir := cli.PathIn(submitted, a.Config.Client.Run.OutputDir)
-	return dir, outputdir.Make(dir)
+	return cli.PathIn(submitted, a.Config.Client.Run.OutputDir), nil
 }
 
 // Create asks Slurm for allocations.

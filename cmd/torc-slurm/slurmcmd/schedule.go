@@ -24,7 +24,7 @@ type scheduleFlags struct {
 	suppress           bool
 	prefix             string
 	keepScripts        bool
-	skipChecks         bool
+	skipChecks, dryRun bool
 }
 
 // newSchedule returns the command that requests allocations, under one of its two names.
@@ -40,8 +40,10 @@ no suitable job is left.
 Without a number and a scheduler, the command plans, shows and requests what the ready
 jobs need: existing allocations count, and the daemon continues to request allocations
 while jobs have no place. With one of them, exactly this many are requested, regardless
-of existing ones; ` + "`torc-slurm sq`" + ` shows those.`,
+of existing ones; ` + "`torc-slurm sq`" + ` shows those. --dry-run only says what would be
+requested, why, and how many node-hours that may take.`,
 		Example: `  torc-slurm slurm ` + name + ` 12
+  torc-slurm slurm ` + name + ` 12 --dry-run
   torc-slurm slurm ` + name + ` 12 -n 4
   torc-slurm slurm ` + name + ` 12 --scheduler-config-id 3`,
 		Annotations: cli.ServerExits("6 jobs of the workflow fit no allocation", "1 Slurm granted fewer allocations than requested, or none"),
@@ -54,12 +56,19 @@ of existing ones; ` + "`torc-slurm sq`" + ` shows those.`,
 	f.BoolVar(&flags.suppress, "suppress-actions", false, "suppress requests by actions of the workflow")
 	f.StringVarP(&flags.prefix, "job-prefix", "j", "", "accepted for compatibility: the names of Slurm jobs begin with torc")
 	f.BoolVar(&flags.keepScripts, "keep-submission-scripts", false, "accepted for compatibility: `scontrol write batch_script` shows them")
+	f.BoolVar(&flags.dryRun, "dry-run", false, "only say what would be requested")
 	f.BoolVar(&flags.skipChecks, "skip-checks", false, "request even if jobs of the workflow fit no allocation")
 	_ = f.MarkHidden("job-prefix")
 	_ = f.MarkHidden("keep-submission-scripts")
 	cmd.RunE = cli.Checked(flags.check, a.WorkflowCommand(func(ctx context.Context, c *cli.Connection, id int64) error {
-		if flags.schedulerID == 0 && !cmd.Flags().Changed("num-hpc-jobs") {
+		byDemand := flags.schedulerID == 0 && !cmd.Flags().Changed("num-hpc-jobs")
+		switch {
+		case byDemand && flags.dryRun:
+			return proposeDemand(ctx, a, c, id, &flags)
+		case byDemand:
 			return runSlurmScheduleDemand(ctx, a, c, id, &flags)
+		case flags.dryRun:
+			return proposeSchedule(ctx, a, c, id, &flags)
 		}
 		return runSlurmSchedule(ctx, a, c, id, &flags)
 	}))
@@ -88,14 +97,26 @@ func runSlurmSchedule(ctx context.Context, a *cli.Factory, c *cli.Connection, id
 	if ok, err := allocate.ReviewPending(ctx, a, c, id, flags.suppress, flags.NoPrompts); !ok || err != nil {
 		return err
 	}
-	answer, err := allocate.Create(ctx, c, id, &api.AllocateRequest{
-		SchedulerConfigID: cli.OrZero(scheduler.ID), Count: flags.count, OutputDir: dir, MaxParallelJobs: flags.MaxParallel, OneRunnerPerNode: flags.perNode,
-		SkipChecks: flags.skipChecks,
-	})
+	answer, err := allocate.Create(ctx, c, id, flags.exactly(scheduler, dir))
 	if err != nil {
 		return err
 	}
 	return showAllocated(a, id, answer)
+}
+
+// exactly returns the request for a number of allocations of a scheduler.
+func (f *scheduleFlags) exactly(scheduler *api.SlurmScheduler, dir string) *api.AllocateRequest {
+	return &api.AllocateRequest{
+		SchedulerConfigID: cli.OrZero(scheduler.ID), Count: f.count, OutputDir: dir, MaxParallelJobs: f.MaxParallel, OneRunnerPerNode: f.perNode,
+		SkipChecks: f.skipChecks, DryRun: f.dryRun,
+	}
+}
+
+// byDemand returns the request for what the jobs need.
+func (f *scheduleFlags) byDemand(a *cli.Factory, dir string) *api.SubmitRequest {
+	r := &api.SubmitRequest{OutputDir: dir, MaxParallelJobs: f.MaxParallel, AutoSchedule: &workflow.AutoSchedule{}, NoAutoSchedule: new(false), Prefer: f.Prefer, SkipChecks: f.skipChecks}
+	allocate.TakeSbatchDefaults(a, r)
+	return r
 }
 
 // runSlurmScheduleDemand requests what the jobs need, and makes the daemon continue to do so.
@@ -110,8 +131,7 @@ func runSlurmScheduleDemand(ctx context.Context, a *cli.Factory, c *cli.Connecti
 	if ok, err := allocate.ReviewPending(ctx, a, c, id, flags.suppress, flags.NoPrompts); !ok || err != nil {
 		return err
 	}
-	request := &api.SubmitRequest{OutputDir: dir, MaxParallelJobs: flags.MaxParallel, AutoSchedule: &workflow.AutoSchedule{}, NoAutoSchedule: new(false), Prefer: flags.Prefer, SkipChecks: flags.skipChecks}
-	allocate.TakeSbatchDefaults(a, request)
+	request := flags.byDemand(a, dir)
 	plan, err := c.Workflows.Plan(ctx, id, request)
 	if err != nil {
 		return fmt.Errorf("plan allocations of workflow %d: %w", id, err)

@@ -176,6 +176,16 @@ error: interrupted
 				"hint: `torc-slurm slurm regenerate 12` creates schedulers for its jobs, `torc-slurm slurm create 12` a single one\n",
 			Requests: []string{askSchedulers},
 		}},
+		clitest.Case{Args: "slurm schedule 12 -n 2 --scheduler-config-id 4 --dry-run", Routes: given.With(clitest.Routes{create: {Body: api.AllocateResponse{
+			Items: []api.Allocation{}, Proposed: &api.PlannedAllocations{Pool: "long", Count: 2}, NodeSeconds: 172800,
+		}}}), Want: clitest.Result{
+			Stdout: "Would request 2 allocations of scheduler long\nAt most 48.0 node-hours\n",
+			Requests: []string{
+				askSchedulers,
+				getWorkflow,
+				`POST /workflows/12/allocations {"scheduler_config_id":4,"count":2,"output_dir":"$DIR/torc_output","dry_run":true}`,
+			},
+		}},
 		// Slurm gives fewer, or none.
 		clitest.Case{Args: "slurm schedule 12 -n 3", Routes: only.With(clitest.Routes{create: {Body: api.AllocateResponse{Items: []api.Allocation{{SlurmJobID: 812}}, Refused: "the limit of jobs"}}}), Want: clitest.Result{
 			Status: cli.ExitFailed,
@@ -203,6 +213,28 @@ error: interrupted
 	)
 }
 
+// TestCancelAllocation: a dry run says what the cancellation costs.
+func TestCancelAllocation(t *testing.T) {
+	const (
+		cancel   = "POST /allocations/7/cancel"
+		proposal = "GET /allocations/7/cancellation"
+	)
+	clitest.Check(t, New,
+		clitest.Case{Args: "slurm cancel 7", Routes: clitest.Routes{cancel: {Body: api.Message{Message: "allocation 7 will be canceled"}}}, Want: clitest.Result{
+			Stdout: "allocation 7 will be canceled\n", Requests: []string{cancel},
+		}},
+		clitest.Case{Args: "slurm cancel 7 --dry-run", Routes: clitest.Routes{proposal: {Body: api.AllocationCancellation{
+			AllocationID: 7, State: "active", Jobs: []api.LiveJob{{JobID: 3, Name: "a"}, {JobID: 4, Name: "b"}}, CPUSeconds: 5400, NodeSecondsLeft: 7200,
+		}}}, Want: clitest.Result{
+			Stdout:   "Would preempt 2 jobs: a, b\nLost, unless the jobs save it: 1.5 CPU hours\nNot used: 2.0 node-hours\n",
+			Requests: []string{proposal},
+		}},
+		clitest.Case{Args: "slurm cancel 7 --dry-run", Routes: clitest.Routes{proposal: {Body: api.AllocationCancellation{AllocationID: 7, IsCanceling: true}}}, Want: clitest.Result{
+			Stdout: "Allocation 7 is being canceled already\n", Requests: []string{proposal},
+		}},
+	)
+}
+
 // TestScheduleDemand: without a number, what the jobs need is worked out, told and asked for.
 func TestScheduleDemand(t *testing.T) {
 	routes := ready.With(clitest.Routes{
@@ -221,6 +253,17 @@ func TestScheduleDemand(t *testing.T) {
 				getActions,
 				`POST /workflows/12/plan {"output_dir":"$DIR/torc_output","partition":"debug","auto_schedule":{},"no_auto_schedule":false}`,
 				`POST /workflows/12/submit {"output_dir":"$DIR/torc_output","partition":"debug","auto_schedule":{},"no_auto_schedule":false}`,
+			},
+		}},
+		clitest.Case{Args: "slurm schedule 12 -o out --dry-run", Routes: routes.With(clitest.Routes{
+			"POST /workflows/12/plan": {Body: api.SchedulePlan{WorkflowID: 12, Text: []string{"2 jobs: one allocation of debug"}, NodeSeconds: 5400}},
+			startRun:                  {Body: api.RunStart{WorkflowID: 12, RunID: 1, Started: true, Ready: 2}},
+		}), Want: clitest.Result{
+			Stdout: "2 jobs: one allocation of debug\nAt most 1.5 node-hours\n",
+			Stderr: "A run would be started, which makes 2 jobs ready. The plan is for the jobs that are ready now.\n",
+			Requests: []string{
+				propose,
+				`POST /workflows/12/plan {"output_dir":"$DIR/out","auto_schedule":{},"no_auto_schedule":false}`,
 			},
 		}},
 		clitest.Case{Args: "slurm schedule 12 -o out", Routes: routes.With(clitest.Routes{"POST /workflows/12/plan": {Status: 409, Body: `{"error":{"message":"there is no Slurm"}}`}}), Want: clitest.Result{

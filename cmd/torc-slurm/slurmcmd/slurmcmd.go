@@ -18,6 +18,7 @@ func New(a *cli.Factory) *cobra.Command {
 		newDelete(a),
 		newSchedule(a, "schedule"),
 		newSchedule(a, "schedule-nodes"),
+		newCancel(a),
 		newGenerate(a),
 		newPlan(a, "plan"),
 		newPlan(a, "plan-allocations"),
