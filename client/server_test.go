@@ -169,12 +169,6 @@ func TestWorkflows(t *testing.T) {
 	}
 	got(r.Workflows.IsComplete(ctx, id))(t)
 	got(r.Workflows.ResetStatus(ctx, id, true))(t)
-	if reset := got(r.Workflows.ResetJobStatus(ctx, id, true))(t); reset.WorkflowID != id {
-		t.Errorf("%+v", reset)
-	}
-	if names := got(r.Workflows.ProcessChangedInputs(ctx, id, true))(t); len(names) != 0 {
-		t.Errorf("changed: %v", names)
-	}
 	if why := got(r.Workflows.Why(ctx, id))(t); why.State == "" {
 		t.Error("there is no message")
 	}

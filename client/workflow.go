@@ -76,21 +76,6 @@ func (c Workflows) IsComplete(ctx context.Context, id int64) (*api.IsComplete, e
 	return get[api.IsComplete](ctx, c, "/workflows/%d/is_complete", id)
 }
 
-// ResetStatusAt begins a new run of a workflow whose current run is runID. It is a conflict
-// if another run has begun, or while jobs, runners or allocations are active unless force
-// is set.
-func (c Workflows) ResetStatusAt(ctx context.Context, id, runID int64, force bool) (*api.Workflow, error) {
-	path := fmt.Sprintf("/workflows/%d/reset_status", id) + encode(values("force", force, "expected_run_id", runID))
-	return call[api.Workflow](ctx, c, http.MethodPost, path, nil)
-}
-
-// ResetJobStatus makes jobs uninitialized: all, or the failed ones and the jobs that depend
-// on them.
-func (c Workflows) ResetJobStatus(ctx context.Context, id int64, failedOnly bool) (*api.ResetJobStatus, error) {
-	path := fmt.Sprintf("/workflows/%d/reset_job_status", id) + encode(values("failed_only", failedOnly))
-	return call[api.ResetJobStatus](ctx, c, http.MethodPost, path, nil)
-}
-
 // Initialize makes jobs ready or blocked: all that are not complete, or only the
 // uninitialized ones and the jobs that depend on them.
 func (c Workflows) Initialize(ctx context.Context, id int64, onlyUninitialized bool) error {
@@ -102,15 +87,4 @@ func (c Workflows) Initialize(ctx context.Context, id int64, onlyUninitialized b
 func (c Workflows) StartInitialize(ctx context.Context, id int64, onlyUninitialized bool) (*api.Task, error) {
 	path := fmt.Sprintf("/workflows/%d/initialize_jobs", id) + encode(values("only_uninitialized", onlyUninitialized, "async", true))
 	return call[api.Task](ctx, c, http.MethodPost, path, nil)
-}
-
-// ProcessChangedInputs makes jobs whose inputs have changed uninitialized and returns their
-// names; a dry run only returns the names.
-func (c Workflows) ProcessChangedInputs(ctx context.Context, id int64, dryRun bool) ([]string, error) {
-	path := fmt.Sprintf("/workflows/%d/process_changed_job_inputs", id) + encode(values("dry_run", dryRun))
-	out, err := call[api.ChangedInputs](ctx, c, http.MethodPost, path, nil)
-	if err != nil {
-		return nil, err
-	}
-	return out.ReinitializedJobs, nil
 }
