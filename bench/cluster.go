@@ -35,7 +35,8 @@ type cluster struct {
 	real  *slurmtest.Real
 	queue *slurm.Client
 	dir   string
-	files int // of stamps
+	files int      // of stamps
+	env   []string // added to that of the user's commands
 }
 
 // onCluster runs a workload on the test cluster and leaves nothing there, even if it is
@@ -83,7 +84,7 @@ func (c *cluster) install(binary string) error {
 	if err != nil {
 		return err
 	}
-	for name, text := range map[string][]byte{"torc-slurm": program, "second.sh": []byte(secondScript), "once.sh": []byte(onceScript)} {
+	for name, text := range map[string][]byte{"torc-slurm": program, "second.sh": []byte(secondScript), "minute.sh": []byte(minuteScript), "once.sh": []byte(onceScript)} {
 		if err := os.WriteFile(filepath.Join(c.dir, name), text, 0o755); err != nil {
 			return err
 		}
@@ -124,7 +125,7 @@ func (c *cluster) home() string { return filepath.Join(c.dir, "home") }
 func (c *cluster) run(ctx context.Context, argv ...string) error {
 	out, err := c.real.User().Run(ctx, slurm.Command{
 		Program: argv[0], Args: argv[1:], Dir: c.dir,
-		Env: []string{"HOME=" + c.dir, "TORC_HOME=" + c.home(), "TMPDIR=" + c.dir},
+		Env: append([]string{"HOME=" + c.dir, "TORC_HOME=" + c.home(), "TMPDIR=" + c.dir}, c.env...),
 	})
 	if err == nil && out.ExitCode != 0 {
 		err = fmt.Errorf("exit status %d", out.ExitCode)

@@ -45,6 +45,8 @@ var local = []workload{
 // steady, the fake one.
 var onSlurm = []workload{
 	{"makespan", "jobs of one second, against a job array, one sbatch per job, and the ideal", runMakespan},
+	{"planned", "workflows without schedulers on an idle cluster, against the ideal: does the daemon request the right allocations?", runPlanned},
+	{"shared", "the same while another user has two of the four nodes", runShared},
 	{"retry", "jobs that fail once: failure to next attempt", runRetry},
 	{"release", "last job's end to the end of its allocation", runRelease},
 	{"steady", "the resources and Slurm calls of a daemon with 50 busy allocations", runSteady},
@@ -93,7 +95,7 @@ func run(ctx context.Context) error {
 	flag.IntVar(&b.rounds, "rounds", 3, "runs of each, in turns; the table has medians")
 	flag.IntVar(&b.jobs, "j", numCPU(), "jobs at a time")
 	flag.BoolVar(&b.quick, "quick", false, "a tenth of the work, to check that everything runs")
-	flag.BoolVar(&b.slurm, "slurm", false, "the group of workloads on Slurm; a round takes about ten minutes")
+	flag.BoolVar(&b.slurm, "slurm", false, "the group of workloads on Slurm; a round takes about half an hour")
 	flag.Usage = usage
 	flag.Parse()
 

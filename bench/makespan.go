@@ -15,6 +15,13 @@ sleep 1
 echo $began $EPOCHREALTIME >>$1
 `
 
+// minuteScript is a job that takes a minute and records the same.
+const minuteScript = `#!/bin/bash
+began=$EPOCHREALTIME
+sleep 60
+echo $began $EPOCHREALTIME >>$1
+`
+
 // makespanJobs is the number of jobs that two job arrays may have with Slurm's default
 // MaxArraySize, 1001.
 const (
