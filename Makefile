@@ -126,7 +126,7 @@ bench: build ## measure against the baselines; BENCHFLAGS=-help lists the worklo
 	$(GO) run ./bench $(BENCHFLAGS)
 
 .PHONY: bench-slurm
-bench-slurm: build ## the same on the test cluster, about 12 minutes a round
+bench-slurm: build ## the same on the test cluster, about half an hour a round
 	$(GO) run ./bench -slurm -rounds 1 $(BENCHFLAGS)
 
 .PHONY: bench-queue

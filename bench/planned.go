@@ -147,11 +147,10 @@ func byNumber(i int) func(a, b []float64) int {
 // soon as it says of all of them that they are over.
 func (c *cluster) accounted(ctx context.Context, since time.Time) ([]slurm.Record, error) {
 	for {
-		accounting, err := c.queue.Accounting(ctx, slurm.AccountingQuery{User: slurmtest.TestUser, Since: since, JobsOnly: true})
+		records, err := c.records(ctx, since)
 		if err != nil {
 			return nil, err
 		}
-		records := slices.DeleteFunc(accounting.Records, func(r slurm.Record) bool { return r.Submit.Before(since.Truncate(time.Second)) })
 		if len(records) > 0 && !slices.ContainsFunc(records, func(r slurm.Record) bool { return !r.Over() }) {
 			return records, nil
 		}
@@ -161,10 +160,18 @@ func (c *cluster) accounted(ctx context.Context, since time.Time) ([]slurm.Recor
 	}
 }
 
+// records returns the accounting records of the user's jobs that were submitted since a
+// time.
+func (c *cluster) records(ctx context.Context, since time.Time) ([]slurm.Record, error) {
+	since = since.Truncate(time.Second)
+	accounting, err := c.queue.Accounting(ctx, slurm.AccountingQuery{User: slurmtest.TestUser, Since: since, JobsOnly: true})
+	return slices.DeleteFunc(accounting.Records, func(r slurm.Record) bool { return r.Submit.Before(since) }), err
+}
+
 // sayAllocations reports the allocations of a run that did not end in time.
 func (c *cluster) sayAllocations(ctx context.Context, since time.Time) error {
-	accounting, err := c.queue.Accounting(ctx, slurm.AccountingQuery{User: slurmtest.TestUser, Since: since, JobsOnly: true})
-	sayRecords(accounting.Records, since)
+	records, err := c.records(ctx, since)
+	sayRecords(records, since)
 	return err
 }
 
