@@ -160,12 +160,14 @@ func (c *cluster) accounted(ctx context.Context, since time.Time) ([]slurm.Recor
 	}
 }
 
-// records returns the accounting records of the user's jobs that were submitted since a
-// time.
+// records returns the accounting records of the allocations that the daemon has requested
+// since a time.
 func (c *cluster) records(ctx context.Context, since time.Time) ([]slurm.Record, error) {
 	since = since.Truncate(time.Second)
 	accounting, err := c.queue.Accounting(ctx, slurm.AccountingQuery{User: slurmtest.TestUser, Since: since, JobsOnly: true})
-	return slices.DeleteFunc(accounting.Records, func(r slurm.Record) bool { return r.Submit.Before(since) }), err
+	return slices.DeleteFunc(accounting.Records, func(r slurm.Record) bool {
+		return r.Submit.Before(since) || !strings.HasPrefix(r.Name, "torc:")
+	}), err
 }
 
 // sayAllocations reports the allocations of a run that did not end in time.
