@@ -128,7 +128,11 @@ func (l *pass) decide(ctx context.Context) (Decision, error) {
 		return d, err
 	}
 	if s.Forecast != nil {
-		if d = Plan(s); foresightOf(l).resolve(ctx, &s, d.Doubts, l.pools.targets) {
+		f := foresightOf(l)
+		if d = Plan(s); f.renew(ctx, &s, &d) {
+			d = Plan(s)
+		}
+		if f.resolve(ctx, &s, d.Doubts, l.pools.targets) {
 			d = Plan(s)
 		}
 	}

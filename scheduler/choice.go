@@ -93,12 +93,12 @@ func (p *planner) choose(a *AutoSchedule, wants []*want, o *outlook) *packing {
 	}
 	options := append([]*option{none}, c.options(none.by, least)...)
 	best := c.best(none, options)
-	c.doubt(best, options)
 	shown := len(p.decision.Choices)
 	c.record(options, best, none)
 	if best == none {
 		return nil
 	}
+	c.doubt(best, options)
 	c.extend(best.packing)
 	best.packing.improves, best.packing.choice = !c.must, &best.Choice
 	if n := len(p.decision.Choices); n > shown+1 {
@@ -139,7 +139,7 @@ func (c *chooser) best(none *option, options []*option) *option {
 	if !c.must && !best.beats(none) {
 		best = none
 	}
-	if x := pick(replaced, c.action.Prefer); x != nil && x.left <= best.left && x.beats(best) {
+	if x := pick(replaced, c.action.Prefer); x != nil && x.left <= best.left && x.starts() && x.beats(best) {
 		if left, _ := c.action.rate(c.Now); len(x.packing.drafts) <= left { // all at once
 			best = x
 		}
@@ -181,6 +181,12 @@ func (c *chooser) doubt(best *option, options []*option) {
 // worth more requests, or the place of pending allocations in the queue.
 func (x *option) beats(other *option) bool {
 	return x.by <= other.by-max(other.by/gainPart, int64(gainLeast/time.Second))
+}
+
+// starts reports whether the resources of all new allocations are free. What pending ones lose is
+// certain, and how long others would queue is not.
+func (x *option) starts() bool {
+	return !slices.ContainsFunc(x.slots, func(s slot) bool { return s.draft != nil && !s.free })
 }
 
 // split separates the options that cancel pending allocations.

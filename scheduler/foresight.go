@@ -34,9 +34,10 @@ type Question struct {
 	Args    []string
 }
 
-// How long facts are used. Where all jobs have a place, newer ones are only read now and then,
+// How long facts are used. As long as nothing is requested, newer ones are only read now and then,
 // to see whether more allocations would help.
 const (
+	factsNew   = 30 * time.Second
 	factsEvery = 5 * time.Minute
 	factsLast  = 10 * time.Minute
 	jobsEvery  = 30 * time.Second
@@ -74,9 +75,8 @@ func (l *foresight) add(ctx context.Context, s *Snapshot, plain *Decision) error
 		return nil
 	}
 	ready := slices.ContainsFunc(plain.Coverage, func(c Coverage) bool { return c.Ready > 0 })
-	asks := slices.ContainsFunc(plain.Actions, func(a Action) bool { return a.Kind == Submit || a.Kind == Probe })
 	f := l.known
-	if !l.silent && (asks || ready && l.now.Sub(f.asked) >= factsEvery) {
+	if !l.silent && (ready || plain.requests()) && l.now.Sub(f.asked) >= factsEvery {
 		l.askCluster(ctx)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -94,6 +94,22 @@ func (l *foresight) add(ctx context.Context, s *Snapshot, plain *Decision) error
 	}
 	f.apply(s)
 	return nil
+}
+
+// requests reports whether the plan requests allocations.
+func (d *Decision) requests() bool {
+	return slices.ContainsFunc(d.Actions, func(a Action) bool { return a.Kind == Submit || a.Kind == Probe })
+}
+
+// renew reads the facts again before a plan is carried out that requests allocations, unless they
+// are new, and reports whether it did.
+func (l *foresight) renew(ctx context.Context, s *Snapshot, d *Decision) bool {
+	if l.silent || !d.requests() || l.now.Sub(l.known.asked) < factsNew {
+		return false
+	}
+	l.askCluster(ctx)
+	s.Forecast.Cluster = l.known.cluster
+	return true
 }
 
 // resolve asks Slurm about what a plan is in doubt, and reports whether there are new answers.
