@@ -34,7 +34,7 @@ func (p *poll) sendCancels(ctx context.Context) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := p.store.Allocations.SendingCancel(ctx, ids); err != nil {
+	if err := p.store.Allocations.RecordCancel(ctx, ids); err != nil {
 		return err
 	}
 	if err := p.slurm.Cancel(ctx, jobs...); err != nil {

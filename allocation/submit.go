@@ -123,7 +123,7 @@ func (s *Submitter) sbatch(ctx context.Context, a compute.Allocation, script []b
 	}
 	s.log.Warn("sbatch gave no clear answer, looking up its job", "allocation_id", a.ID, "workflow_id", a.WorkflowID, "error", err)
 	defer s.wake()
-	if e := s.store.Allocations.Doubt(ctx, a.ID, err.Error()); e != nil {
+	if e := s.store.Allocations.RecordUnclear(ctx, a.ID, err.Error()); e != nil {
 		return a, e
 	}
 	return a, fmt.Errorf("submit allocation %d: %w", a.ID, err)

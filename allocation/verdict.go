@@ -124,11 +124,11 @@ func (j *judge) intent() {
 	j.absent()
 	j.v.Text = "squeue does not list a job that sbatch may have created"
 	asked := time.UnixMilli(j.a.AskedMS).Add(j.set.AskedFor)
-	unheard := j.accountingUnavailable() && j.since(j.v.Seen.AbsentMS) >= j.set.AbsentFor
+	unanswered := j.accountingUnavailable() && j.since(j.v.Seen.AbsentMS) >= j.set.AbsentFor
 	accounting := j.facts.Accounting
 	switch {
 	case age < j.set.AskedFor || j.facts.Queue.At.Before(asked):
-	case accounting != nil && !accounting.At.Before(asked), unheard:
+	case accounting != nil && !accounting.At.Before(asked), unanswered:
 		j.end(compute.AllocationEnd{Cause: compute.AllocationNever, Confidence: workflow.Likely,
 			Text: fmt.Sprintf("sbatch created no job: %s after the call there is none with its name", age.Round(time.Second))})
 	default:

@@ -70,11 +70,11 @@ type AllocateRequest struct {
 	DryRun bool `json:"dry_run,omitempty"`
 }
 
-// AllocateResponse has the requested allocations. Refused, if not empty, says why they are
+// AllocateResponse has the requested allocations. Rejected, if not empty, says why they are
 // fewer than wanted.
 type AllocateResponse struct {
-	Items   []Allocation `json:"items"`
-	Refused string       `json:"refused,omitempty"`
+	Items    []Allocation `json:"items"`
+	Rejected string       `json:"refused,omitempty"`
 	// Proposed is what a dry run would request; absent otherwise.
 	Proposed *PlannedAllocations `json:"proposed,omitempty"`
 	// NodeSeconds is how long the proposed allocations may hold nodes in all, at most; 0 if
@@ -95,11 +95,11 @@ type QueuedAllocation struct {
 	AttemptsFailed   int64  `json:"attempts_failed"`
 }
 
-// AllocationQueue is the answer to GET /allocations. LookedMS is when Slurm was last
+// AllocationQueue is the answer to GET /allocations. PolledMS is when Slurm was last
 // polled, 0 if it was not; Stale, if not empty, says why the data is older than
 // requested.
 type AllocationQueue struct {
 	Items    []QueuedAllocation `json:"items"`
-	LookedMS int64              `json:"looked_ms,omitempty"`
+	PolledMS int64              `json:"looked_ms,omitempty"`
 	Stale    string             `json:"stale,omitempty"`
 }

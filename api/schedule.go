@@ -32,13 +32,13 @@ type SubmitRequest struct {
 type SchedulePlan struct {
 	WorkflowID int64 `json:"workflow_id"`
 	// AutoSchedule says that the daemon requests allocations as long as jobs need them.
-	// LookedAfter says that it does, or that it requests more from a scheduler of an
+	// RequestsMore says that it does, or that it requests more from a scheduler of an
 	// action when jobs have lost their place or are retried.
 	AutoSchedule bool                 `json:"auto_schedule"`
-	LookedAfter  bool                 `json:"looked_after,omitempty"`
+	RequestsMore bool                 `json:"looked_after,omitempty"`
 	Planned      []PlannedAllocations `json:"planned"`
-	Asked        []Allocation         `json:"asked"`               // what Slurm has accepted
-	Refused      []string             `json:"refused"`             // why the rest was not
+	Requested    []Allocation         `json:"asked"`               // what Slurm has accepted
+	Rejected     []string             `json:"refused"`             // why the rest was not
 	Refusals     []ScheduleRefusal    `json:"refusals"`            // the same, classified
 	Canceled     []CanceledAllocation `json:"canceled"`            // surplus ones
 	ReadyJobs    []ScheduledJobs      `json:"ready_jobs"`          // where they run
@@ -127,7 +127,7 @@ type ScheduledJobs struct {
 	Ready     int64  `json:"ready"`
 	Live      int64  `json:"live"`      // have room in live allocations
 	Pending   int64  `json:"pending"`   // have room in pending ones
-	Asked     int64  `json:"asked"`     // have room in those that are requested now
+	Requested int64  `json:"asked"`     // have room in those that are requested now
 	Uncovered int64  `json:"uncovered"` // have no place
 	Reason    string `json:"reason,omitempty"`
 

@@ -24,7 +24,7 @@ func TestCompensationLearnsWhatFailed(t *testing.T) {
 
 // A daemon that is down when an undo begins costs it no attempt; one that answers that
 // nothing failed does.
-func TestTheDaemonIsAwayAsAnUndoBegins(t *testing.T) {
+func TestDaemonDownWhenAnUndoBegins(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		mute int

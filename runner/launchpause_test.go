@@ -197,9 +197,9 @@ func TestStepThatCannotStart(t *testing.T) {
 	})
 }
 
-// TestErrorsOfSrunAreToldApart: a command that ends in the same way as a failing srun is
+// TestErrorsOfSrunAreDistinguished: a command that ends in the same way as a failing srun is
 // an attempt, and so is one whose own srun fails.
-func TestErrorsOfSrunAreToldApart(t *testing.T) {
+func TestErrorsOfSrunAreDistinguished(t *testing.T) {
 	t.Parallel()
 	environ, program := steps.SeparateSrunErrors([]string{"A=1"}, []string{"bash", "-c", "x"})
 	if want := []string{"A=1", "SLURM_EXIT_ERROR=213"}; !slices.Equal(environ, want) {

@@ -390,9 +390,9 @@ func (a *workRequests) Turn(ctx context.Context, id int64, req *lease.TurnReques
 	return a.Daemon.Turn(ctx, id, req)
 }
 
-// TestEndsAreToldBeforeMoreIsAskedFor: the end of a job may have the daemon hold the next
+// TestReportsPrecedeClaims: the end of a job may have the daemon hold the next
 // claims.
-func TestEndsAreToldBeforeMoreIsAskedFor(t *testing.T) {
+func TestReportsPrecedeClaims(t *testing.T) {
 	a := &workRequests{}
 	one := func(o *Options) {
 		a.Daemon = o.Client.(*runnertest.Daemon)

@@ -86,7 +86,7 @@ func TestPlanAllocations(t *testing.T) {
 	if e := plan(func(*AllocationPlanOptions) {}).Recommendations[0].Estimates; len(e) != 2 || e[0].WaitSeconds != 60 || e[1].Nodes != 4 || e[1].WaitSeconds != 240 {
 		t.Errorf("estimates %+v", e)
 	}
-	slurmSays.asked, slurmSays.queue = nil, errors.New("squeue is away")
+	slurmSays.asked, slurmSays.queue = nil, errors.New("squeue does not answer")
 	if p = plan(func(o *AllocationPlanOptions) { o.NoEstimates = true }); len(slurmSays.asked) != 0 || len(p.Cluster) != 1 || len(p.Warnings) != 1 {
 		t.Errorf("without a queue: %+v, asked %q", p, slurmSays.asked)
 	}

@@ -227,7 +227,7 @@ func (l *pass) note(ctx context.Context) error {
 	for i := range l.report.Covered {
 		c := &l.report.Covered[i].Coverage
 		id := idOfCoverage(c)
-		if l.nowhere[id] == "" || c.Uncovered == 0 || !l.report.LookedAfter {
+		if l.nowhere[id] == "" || c.Uncovered == 0 || !l.report.RequestsMore {
 			continue
 		}
 		err := write(fmt.Sprintf("blocked %d %s", id.class, id.avoid), compute.EventSchedulingBlocked, compute.SchedulingPayload{Jobs: c.Uncovered, Reason: c.Reason})

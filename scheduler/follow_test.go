@@ -31,7 +31,7 @@ func TestWorkThatHasLostItsPlaceGetsAnotherAllocation(t *testing.T) {
 			w := newWorld(t)
 			a := w.action(action.TriggerWorkflowStart, 1, false)
 			w.jobs(2, 2, "1g", "PT50M") // one after the other fills the hour
-			if r := w.submit(nil); w.asked != 1 || r.AutoSchedule || !r.LookedAfter {
+			if r := w.submit(nil); w.asked != 1 || r.AutoSchedule || !r.RequestsMore {
 				t.Fatalf("asked %d times: %+v", w.asked, r)
 			}
 			first := w.allocations(true)[0]
@@ -59,7 +59,7 @@ func TestWorkThatHasLostItsPlaceGetsAnotherAllocation(t *testing.T) {
 	}
 }
 
-func TestNothingMoreIsAskedForIfNobodyLooksAfterIt(t *testing.T) {
+func TestNothingMoreIsRequestedWithoutAutoSchedule(t *testing.T) {
 	for _, off := range []string{"by the specification", "by the submission"} {
 		t.Run(off, func(t *testing.T) {
 			w := newWorld(t)
@@ -74,7 +74,7 @@ func TestNothingMoreIsAskedForIfNobodyLooksAfterIt(t *testing.T) {
 			first := w.allocations(true)[0]
 			w.startJob(first)
 			w.end(first, compute.AllocationPreempted)
-			if r := w.after(time.Minute); w.asked != 1 || r.LookedAfter {
+			if r := w.after(time.Minute); w.asked != 1 || r.RequestsMore {
 				t.Errorf("asked %d times: %+v", w.asked, r)
 			}
 			if !options.NoAutoSchedule {

@@ -115,7 +115,7 @@ func (l *pass) readActions(ctx context.Context) error {
 		l.foreseeAction()
 	}
 	l.report.AutoSchedule = len(l.pools.actions) > 0
-	l.report.LookedAfter = l.report.AutoSchedule || len(l.followers) > 0
+	l.report.RequestsMore = l.report.AutoSchedule || len(l.followers) > 0
 	l.pools.actions = append(l.pools.actions, l.followers...)
 	if !l.seen {
 		l.site = l.findSite(ctx)

@@ -111,8 +111,8 @@ func TestASubmissionIsSeenByItsOwnPassFirst(t *testing.T) {
 	}
 }
 
-// TestApartIsNotDuringALook.
-func TestApartIsNotDuringALook(t *testing.T) {
+// TestApartIsNotDuringAPass.
+func TestApartIsNotDuringAPass(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.scheduler.Apart(t.Context(), func() error {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -19,15 +19,15 @@ type Report struct {
 	Ended      bool      // no job of the run will become ready
 	// AutoSchedule: allocations will be requested as long as jobs need them.
 	AutoSchedule bool
-	// LookedAfter: they will, or replacements of the same scheduler will be when jobs
+	// RequestsMore: they will, or replacements of the same scheduler will be when jobs
 	// lose their place or are retried.
-	LookedAfter bool
-	Planned     []Planned
-	Canceled    []Action // of kind Cancel
-	Widened     []Action // of kind Widen
-	Shortened   []Action // of kind Shorten
-	Waits       []Action // of kinds Wait and Pause
-	Covered     []Covered
+	RequestsMore bool
+	Planned      []Planned
+	Canceled     []Action // of kind Cancel
+	Widened      []Action // of kind Widen
+	Shortened    []Action // of kind Shorten
+	Waits        []Action // of kinds Wait and Pause
+	Covered      []Covered
 	// Choices are the sets of allocations that were compared, the chosen ones first; NoForecast
 	// is why there are none.
 	Choices    []Choice

@@ -252,8 +252,8 @@ func TestItGivesUpAndProbes(t *testing.T) {
 	}
 }
 
-// TestWhatFitsNowhereIsTold, and keeps the daemon.
-func TestWhatFitsNowhereIsTold(t *testing.T) {
+// TestUnfitJobsAreReported, and keeps the daemon.
+func TestUnfitJobsAreReported(t *testing.T) {
 	w := newWorld(t)
 	w.jobs(1, 1, "2t", "PT10M")
 	r := w.submit(nil)
@@ -337,8 +337,8 @@ func TestTheEndCancelsPendingAllocations(t *testing.T) {
 	}
 }
 
-// TestRunLooksWhenWoken, and ends with its context.
-func TestRunLooksWhenWoken(t *testing.T) {
+// TestRunStartsAPassWhenWoken, and ends with its context.
+func TestRunStartsAPassWhenWoken(t *testing.T) {
 	w := newWorld(t)
 	w.jobs(1, 1, "1g", "PT10M")
 	woken := make(chan struct{}, 1)

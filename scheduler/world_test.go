@@ -107,7 +107,7 @@ func (w *world) Submit(ctx context.Context, want allocation.Want) (compute.Alloc
 		w.slurmID++
 		return w.store.Allocations.Adopt(ctx, store.FoundJob{IntentID: intent, Cluster: "c", SlurmJobID: w.slurmID})
 	case slurm.Ambiguous:
-		w.must(w.store.Allocations.Doubt(ctx, a.ID, answer.Error()))
+		w.must(w.store.Allocations.RecordUnclear(ctx, a.ID, answer.Error()))
 	default:
 		end := compute.AllocationEnd{Cause: compute.AllocationRefused, Confidence: workflow.Certain, Text: answer.Error(), Refusal: string(class)}
 		w.must(w.store.Allocations.End(ctx, a.ID, end))

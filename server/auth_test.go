@@ -54,8 +54,8 @@ func temporary(t *testing.T) {
 	t.Setenv("TMPDIR", dir)
 }
 
-// untold is a kernel that does not name the caller.
-func untold(net.Conn) (uint32, error) { return 0, peer.ErrUnknown }
+// unknownPeer is a kernel that does not name the caller.
+func unknownPeer(net.Conn) (uint32, error) { return 0, peer.ErrUnknown }
 
 // A daemon answers the user who runs it, and nobody else.
 func TestDaemonAnswersItsUserAlone(t *testing.T) {
@@ -138,7 +138,7 @@ func TestDaemonInASandboxWantsItsToken(t *testing.T) {
 	var log strings.Builder
 	d := startDaemon(t, func(o *DaemonOptions) {
 		o.Log = slog.New(slog.NewTextHandler(&log, nil))
-		o.PeerUID = untold
+		o.PeerUID = unknownPeer
 	})
 	e, err := ReadEndpoint(d.o.EndpointPath)
 	if err != nil {

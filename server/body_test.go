@@ -10,9 +10,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/server/handler"
 )
 
-// TestBodiesAreLookedAtFirst sends lists of a few bytes per element to every route with a
+// TestBodiesAreCheckedFirst sends lists of a few bytes per element to every route with a
 // body: none may take much memory or time before it is rejected.
-func TestBodiesAreLookedAtFirst(t *testing.T) {
+func TestBodiesAreCheckedFirst(t *testing.T) {
 	a := newAPI(t)
 	id := a.workflow()
 	const size = 2 << 20 // 20 MiB took 11 GB

@@ -289,7 +289,7 @@ func (c *cluster) Submit(ctx context.Context, want allocation.Want) (compute.All
 	}
 	a, err := loop.Submitter().Submit(ctx, want)
 	if class := slurm.ClassOf(err); class == slurm.Permanent || class == slurm.Limit {
-		c.site.doubt()
+		c.site.invalidate()
 	}
 	return a, err
 }

@@ -21,11 +21,11 @@ const (
 
 // knownSite caches what the cluster offers.
 type knownSite struct {
-	find    func(ctx context.Context, anew bool) (*siteconfigs.Site, error)
-	now     func() time.Time
-	used    atomic.Bool                      // since the latest search
-	doubted atomic.Bool                      // since the latest search without the cache
-	last    atomic.Pointer[siteconfigs.Site] // the result of that; nil for none
+	find        func(ctx context.Context, anew bool) (*siteconfigs.Site, error)
+	now         func() time.Time
+	used        atomic.Bool                      // since the latest search
+	invalidated atomic.Bool                      // since the latest search without the cache
+	last        atomic.Pointer[siteconfigs.Site] // the result of that; nil for none
 
 	mu     sync.Mutex
 	found  time.Time // time of the latest search; zero for never
@@ -42,10 +42,10 @@ func (k *knownSite) use() {
 	}
 }
 
-// doubt records that Slurm has rejected something that the site should allow: the next
+// invalidate records that Slurm has rejected something that the site should allow: the next
 // search does not use the cache.
-func (k *knownSite) doubt() {
-	k.doubted.Store(true)
+func (k *knownSite) invalidate() {
+	k.invalidated.Store(true)
 	k.use()
 }
 
@@ -57,10 +57,10 @@ func (k *knownSite) Site(ctx context.Context) (*siteconfigs.Site, error) {
 		return k.site, k.err
 	}
 	k.used.Store(false)
-	anew := k.doubted.Swap(false)
+	anew := k.invalidated.Swap(false)
 	site, err := k.find(ctx, anew)
 	if err != nil {
-		k.doubted.Store(anew)
+		k.invalidated.Store(anew)
 		if ctx.Err() != nil {
 			return nil, err
 		}

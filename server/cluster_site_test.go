@@ -74,7 +74,7 @@ func TestTheSiteIsRemembered(t *testing.T) {
 	fail = errors.New("no answer")
 	for _, want := range []int{1, 2, 2} {
 		if want == 1 {
-			k.doubt()
+			k.invalidate()
 		}
 		now = now.Add(siteFor)
 		_, _ = k.Site(t.Context())

@@ -113,7 +113,7 @@ type Daemon struct {
 	notifier *notifier
 	idle     *idle
 	guard    *guard.Guard
-	untold   sync.Once     // logs once that the kernel does not name callers
+	unnamed  sync.Once     // logs once that the kernel does not name callers
 	cluster  *cluster      // nil without Slurm
 	logins   *loginRunners // nil if the daemon starts no runners
 
@@ -236,7 +236,7 @@ func (d *Daemon) unknownPeer(c net.Conn, err error) bool {
 	if at, ok := c.RemoteAddr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
 		return true // as for every other host
 	}
-	d.untold.Do(func() {
+	d.unnamed.Do(func() {
 		file := ""
 		if d.o.EndpointPath != "" {
 			file = TokenPath(d.o.EndpointPath)
@@ -443,7 +443,7 @@ func (d *Daemon) recover(ctx context.Context) error {
 	for _, r := range runners {
 		d.server.leases.adopt(r.ID, now)
 		if r.Hostname == d.watchdog.host {
-			d.server.leases.doubt(r.ID) // whether it is alive can be checked at once
+			d.server.leases.suspect(r.ID) // whether it is alive can be checked at once
 		}
 	}
 	// Deadlines that passed while no daemon ran are decided before the first request:

@@ -126,7 +126,7 @@ func TestLeases(t *testing.T) {
 		t.Errorf("silent after the period: %v", got)
 	}
 	l.Renew(1, 3, start)
-	l.doubt(1)
+	l.suspect(1)
 	if got := l.silent(start); len(got) != 1 {
 		t.Errorf("a broken connection is not checked: %v", got)
 	}

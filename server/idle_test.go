@@ -57,7 +57,7 @@ func TestRequestWhileTheDaemonLeaves(t *testing.T) {
 
 // TestRefusedRequestsKeepNobody: rejected requests do not keep a daemon running.
 func TestRefusedRequestsKeepNobody(t *testing.T) {
-	d := startDaemon(t, func(o *DaemonOptions) { o.IdleTimeout, o.PeerUID = 300*time.Millisecond, untold })
+	d := startDaemon(t, func(o *DaemonOptions) { o.IdleTimeout, o.PeerUID = 300*time.Millisecond, unknownPeer })
 	e := d.Endpoint()
 	left := time.After(20 * time.Second)
 	for {

@@ -132,8 +132,8 @@ func (l *leases) Forget(runner int64) {
 	delete(l.runners, runner)
 }
 
-// doubt records that a runner's connection broke during a turn.
-func (l *leases) doubt(runner int64) {
+// suspect records that a runner's connection broke during a turn.
+func (l *leases) suspect(runner int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r := l.runners[runner]; r != nil {

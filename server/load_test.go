@@ -95,7 +95,7 @@ func TestHalfOpenRequests(t *testing.T) {
 // TestAnnouncedBodiesWithoutCredentials: requests without credentials are answered
 // without waiting for their bodies.
 func TestAnnouncedBodiesWithoutCredentials(t *testing.T) {
-	d := startDaemon(t, func(o *DaemonOptions) { o.PeerUID = untold })
+	d := startDaemon(t, func(o *DaemonOptions) { o.PeerUID = unknownPeer })
 	for _, length := range []int{10, 1 << 20, 1 << 30} {
 		c := dialDaemon(t, d.Endpoint(), fmt.Sprintf("POST %s/bulk_jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n{", api.BasePath, length))
 		began := time.Now()

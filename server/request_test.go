@@ -152,7 +152,7 @@ func TestSoften(t *testing.T) {
 }
 
 // Our own client shows people the keys as they must write them.
-func TestOwnClientGetsTheWords(t *testing.T) {
+func TestOwnClientGetsUnchangedTexts(t *testing.T) {
 	a := newAPI(t)
 	w := a.workflow()
 	body := `{"name": "w", "user": "me", "policy": {"notify": {"on": ["late"]}}}`

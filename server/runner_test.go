@@ -263,9 +263,9 @@ func TestWatchdogGivesUpADeadRunner(t *testing.T) {
 	}
 }
 
-// TestRunnerSpeaksWhileAnotherIsGivenUp: ending what a dead runner left running takes
+// TestTurnWhileADeadRunnerIsCleanedUp: ending what a dead runner left running takes
 // time, during which another one may call.
-func TestRunnerSpeaksWhileAnotherIsGivenUp(t *testing.T) {
+func TestTurnWhileADeadRunnerIsCleanedUp(t *testing.T) {
 	a := newAPI(t)
 	wf := a.workflow()
 	a.runner(wf, "dead", noSuchPID)

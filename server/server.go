@@ -128,7 +128,7 @@ func (s *Server) mux() *http.ServeMux {
 
 // connectionBroke has the watchdog check a runner at once.
 func (s *Server) connectionBroke(runner int64) {
-	s.leases.doubt(runner)
+	s.leases.suspect(runner)
 	select {
 	case s.startNeeded <- struct{}{}:
 	default: // it has been woken already

@@ -74,7 +74,7 @@ func TestSpoolOfADeadRunner(t *testing.T) {
 					LeaseRef: grants[0].LeaseRef, StartedMS: 1, EndedMS: 2, Evidence: ok(),
 				}}}}, nil
 			}
-			a.leases.doubt(r.id)
+			a.leases.suspect(r.id)
 			for ; a.leases.any() && now.Sub(began) < time.Hour; now = now.Add(watchInterval) {
 				w.checkRunners(t.Context())
 			}

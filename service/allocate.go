@@ -94,7 +94,7 @@ func (s *Service) ask(ctx context.Context, want allocation.Want, count int, seri
 			if len(answer.Items) == 0 {
 				return answer, submitError(err)
 			}
-			answer.Refused = s.Told(ctx, submitError(err))
+			answer.Rejected = s.Told(ctx, submitError(err))
 			break
 		}
 		answer.Items = append(answer.Items, api.FromAllocation(a))

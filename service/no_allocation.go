@@ -18,7 +18,7 @@ func noAllocation(p *api.SchedulePlan) *api.Obstacle {
 	forGood := func(r api.ScheduleRefusal) bool { return r.Class == string(slurm.Permanent) }
 	unplaced := func(j api.ScheduledJobs) bool { return j.Uncovered == j.Ready }
 	switch no := slices.IndexFunc(p.Refusals, forGood); {
-	case len(p.Asked) > 0:
+	case len(p.Requested) > 0:
 		return nil
 	case no >= 0 && every(p.Refusals, forGood):
 		return &api.Obstacle{
@@ -32,7 +32,7 @@ func noAllocation(p *api.SchedulePlan) *api.Obstacle {
 			Message: fmt.Sprintf("workflow %d has no allocation: %s", p.WorkflowID, p.ReadyJobs[0].Reason),
 			Hint:    "change what the jobs need, or the Slurm scheduler; the daemon checks again then",
 		}
-	case p.LookedAfter:
+	case p.RequestsMore:
 		return nil
 	}
 	return &api.Obstacle{

@@ -25,8 +25,8 @@ func (r *regeneration) submit(ctx context.Context) error {
 		return fmt.Errorf("submit workflow %d: %w", r.WorkflowID, err)
 	}
 	r.Submission = &plan
-	r.Warnings = append(r.Warnings, plan.Refused...)
-	if plan.LookedAfter {
+	r.Warnings = append(r.Warnings, plan.Rejected...)
+	if plan.RequestsMore {
 		return nil
 	}
 	plan.NoAllocation = nil // the requests of this call decide
@@ -87,7 +87,7 @@ func (r *regeneration) requestOnce(ctx context.Context) error {
 			SchedulerConfigID: *p.ID, Count: p.NumAllocations, OutputDir: q.OutputDir, MaxParallelJobs: q.MaxParallelJobs, SkipChecks: q.SkipChecks,
 		})
 		if class := slurm.ClassOf(err); class != "" {
-			r.Submission.Refused = append(r.Submission.Refused, err.Error())
+			r.Submission.Rejected = append(r.Submission.Rejected, err.Error())
 			r.Submission.Refusals = append(r.Submission.Refusals, api.ScheduleRefusal{Class: string(class), Text: err.Error()})
 			r.Warnings = append(r.Warnings, err.Error())
 			continue
@@ -95,9 +95,9 @@ func (r *regeneration) requestOnce(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("ask Slurm for allocations of workflow %d: %w", r.WorkflowID, err)
 		}
-		r.Submission.Asked = append(r.Submission.Asked, answer.Items...)
-		if answer.Refused != "" {
-			r.Warnings = append(r.Warnings, answer.Refused)
+		r.Submission.Requested = append(r.Submission.Requested, answer.Items...)
+		if answer.Rejected != "" {
+			r.Warnings = append(r.Warnings, answer.Rejected)
 		}
 	}
 	return nil

@@ -76,13 +76,13 @@ func TestRegenerateSubmits(t *testing.T) {
 	q.DryRun = false
 	done, err := w.Regenerate(t.Context(), me, w.id, q)
 	w.must(err)
-	if s := done.Submission; s == nil || !s.LookedAfter || len(s.Asked) != 1 || c.taken != 1 || !slices.Equal(done.SuppressedActions, []int64{due.ID}) {
+	if s := done.Submission; s == nil || !s.RequestsMore || len(s.Requested) != 1 || c.taken != 1 || !slices.Equal(done.SuppressedActions, []int64{due.ID}) {
 		t.Fatalf("done %+v", done)
 	}
 	// Repeated, as after a lost answer, nothing more is requested.
 	again, err := w.Regenerate(t.Context(), me, w.id, q)
 	w.must(err)
-	if c.taken != 1 || again.Submission == nil || len(again.Submission.Asked) != 0 || again.LiveAllocations != 1 || len(again.SuppressedActions) != 0 {
+	if c.taken != 1 || again.Submission == nil || len(again.Submission.Requested) != 0 || again.LiveAllocations != 1 || len(again.SuppressedActions) != 0 {
 		t.Errorf("again: %+v", again)
 	}
 }
@@ -99,7 +99,7 @@ func TestRegenerateSubmitsOnce(t *testing.T) {
 	c.refusal = &slurm.Error{Class: slurm.Permanent}
 	done, err := w.Regenerate(t.Context(), me, w.id, q)
 	w.must(err)
-	if s := done.Submission; s == nil || s.LookedAfter || len(s.Asked) != 0 || len(s.Refusals) != 1 || s.Refusals[0].Class != string(slurm.Permanent) {
+	if s := done.Submission; s == nil || s.RequestsMore || len(s.Requested) != 0 || len(s.Refusals) != 1 || s.Refusals[0].Class != string(slurm.Permanent) {
 		t.Fatalf("rejected: %+v", done.Submission)
 	}
 	if done.Submission.NoAllocation == nil {
@@ -108,7 +108,7 @@ func TestRegenerateSubmitsOnce(t *testing.T) {
 	c.refusal = nil
 	done, err = w.Regenerate(t.Context(), me, w.id, q)
 	w.must(err)
-	if len(done.Submission.Asked) != 1 || c.taken != 1 || len(done.Submission.Refusals) != 0 || done.Submission.NoAllocation != nil {
+	if len(done.Submission.Requested) != 1 || c.taken != 1 || len(done.Submission.Refusals) != 0 || done.Submission.NoAllocation != nil {
 		t.Errorf("taken: %+v", done.Submission)
 	}
 	if !slices.ContainsFunc(done.Warnings, func(text string) bool { return strings.HasPrefix(text, "nothing asks for the 1 allocation of ") }) {

@@ -111,8 +111,8 @@ func withFitness(p api.SchedulePlan, f scheduler.Fitness) api.SchedulePlan {
 
 func fromReport(r *scheduler.Report) api.SchedulePlan {
 	plan := api.SchedulePlan{
-		WorkflowID: r.WorkflowID, AutoSchedule: r.AutoSchedule, LookedAfter: r.LookedAfter, Planned: each(r.Planned, fromPlanned), Asked: each(r.Asked, api.FromAllocation),
-		Refused: each(r.Refused, func(no scheduler.Refusal) string { return no.Text }), ReadyJobs: each(r.Covered, fromCovered), Text: r.Lines(), NextMS: r.Next.UnixMilli(),
+		WorkflowID: r.WorkflowID, AutoSchedule: r.AutoSchedule, RequestsMore: r.RequestsMore, Planned: each(r.Planned, fromPlanned), Requested: each(r.Asked, api.FromAllocation),
+		Rejected: each(r.Refused, func(no scheduler.Refusal) string { return no.Text }), ReadyJobs: each(r.Covered, fromCovered), Text: r.Lines(), NextMS: r.Next.UnixMilli(),
 		Refusals: each(r.Refused, func(no scheduler.Refusal) api.ScheduleRefusal {
 			return api.ScheduleRefusal{Class: string(no.Class), Text: no.Text}
 		}),
@@ -148,7 +148,7 @@ func fromPlanned(p scheduler.Planned) api.PlannedAllocations {
 
 func fromCovered(c scheduler.Covered) api.ScheduledJobs {
 	return api.ScheduledJobs{
-		Ready: c.Ready, Live: c.Live, Pending: c.Pending, Asked: c.Asked, Uncovered: c.Uncovered, Reason: c.Reason,
+		Ready: c.Ready, Live: c.Live, Pending: c.Pending, Requested: c.Asked, Uncovered: c.Uncovered, Reason: c.Reason,
 		CPUs: c.Class.CPUs, MemoryBytes: c.Class.MemoryBytes, GPUs: c.Class.GPUs, Nodes: c.Class.Nodes, RuntimeSeconds: c.Class.RuntimeSeconds,
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 // An aborted run comes to its end like every other one: with its end job, whatever holds
 // claims, and then with its verdict.
-func TestAGivenUpRunHasItsEndJob(t *testing.T) {
+func TestAbortedRunHasItsEndJob(t *testing.T) {
 	s := newStaged(t, withChild(true))
 	s.setPolicy(workflow.RunPolicy{Deadline: &workflow.Deadline{After: "1h", Policy: workflow.DeadlineStopNew}})
 	s.initialize() // the deadline starts
@@ -106,7 +106,7 @@ func TestANewRunBeginsTheEndJobThatWaited(t *testing.T) {
 
 // The end job of an aborted run starts when no runner has processes of the run any more,
 // and until then says for which it waits.
-func TestTheEndJobWaitsForTheProcessesOfAGivenUpRun(t *testing.T) {
+func TestEndJobWaitsForProcessesOfAbortedRun(t *testing.T) {
 	for name, end := range map[string]func(s *staged, silent *hand){
 		"it says so": func(s *staged, silent *hand) { silent.turn() },
 		"it is lost": func(s *staged, silent *hand) {

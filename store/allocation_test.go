@@ -128,8 +128,8 @@ func TestAdoptedOnce(t *testing.T) {
 	r.sound(check.Witness{})
 }
 
-// TestGivenUpTurnsUp: a job that appears after its intent was abandoned is canceled.
-func TestGivenUpTurnsUp(t *testing.T) {
+// TestJobOfAbandonedIntentIsCanceled: a job that appears after its intent was abandoned is canceled.
+func TestJobOfAbandonedIntentIsCanceled(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	a := r.intend("aa")
 	r.must(r.Allocations.End(r.ctx, a.ID, compute.AllocationEnd{Cause: compute.AllocationNever, Confidence: workflow.Likely, Text: "never made"}))
@@ -314,7 +314,7 @@ func TestCancelIsRecordedFirst(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.intend("aa")
 	a := r.adopt("aa", 17, 0)
-	r.must(r.Allocations.SendingCancel(r.ctx, []int64{a.ID}))
+	r.must(r.Allocations.RecordCancel(r.ctx, []int64{a.ID}))
 	if r.allocation(a.ID).CancelTries != 0 {
 		t.Error("scancel was noted that nobody has decided on")
 	}
@@ -331,7 +331,7 @@ func TestCancelIsRecordedFirst(t *testing.T) {
 	if _, err := r.tryJoin("aa", 17, 0); workflow.CodeOf(err) != workflow.CodeConflict || !strings.Contains(err.Error(), "no work is left") {
 		t.Errorf("its runner: %v", err)
 	}
-	r.must(r.Allocations.SendingCancel(r.ctx, []int64{a.ID}))
+	r.must(r.Allocations.RecordCancel(r.ctx, []int64{a.ID}))
 	if a = r.allocation(a.ID); a.CancelSentMS == 0 || a.CancelTries != 1 {
 		t.Errorf("after scancel: %+v", a)
 	}
@@ -345,7 +345,7 @@ func TestCancelOfAJobThatIsRequeued(t *testing.T) {
 	_, err := r.Allocations.RequestCancel(r.ctx, []int64{a.ID}, "no work is left")
 	r.must(err)
 	r.observe(Observation{AllocationID: a.ID, State: compute.AllocationPending, RestartCount: 1, SlurmState: "PENDING"})
-	r.must(r.Allocations.SendingCancel(r.ctx, []int64{a.ID}))
+	r.must(r.Allocations.RecordCancel(r.ctx, []int64{a.ID}))
 	r.observe(Observation{AllocationID: a.ID, State: compute.AllocationPending, RestartCount: 2, SlurmState: "PENDING"})
 	if n := r.number(`SELECT COUNT(*) FROM allocation WHERE slurm_job_id = 17 AND cancel_sent_ms != 0`); n != 3 {
 		t.Errorf("%d lives are known to be canceled by us, want 3", n)

@@ -11,10 +11,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// PassDeadlines applies the deadlines that have passed by the clock of the database, and
+// ApplyDeadlines applies the deadlines that have passed by the clock of the database, and
 // returns how many there were. A run that starts nothing more and has no live job is
 // aborted.
-func (s Timeouts) PassDeadlines(ctx context.Context) (passed int, err error) {
+func (s Timeouts) ApplyDeadlines(ctx context.Context) (passed int, err error) {
 	due, err := sqlite.SelectContext(ctx, s.DB.Read, view.ScanID, `SELECT id FROM workflow WHERE deadline_ms IS NOT NULL AND deadline_state != 1 AND deadline_ms <= ?
 		AND has_ended = 0 AND is_canceled = 0 AND is_hidden = 0 ORDER BY id`, s.DB.Now().UnixMilli())
 	if err != nil {

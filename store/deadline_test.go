@@ -22,7 +22,7 @@ func deadlined(t *testing.T, p workflow.DeadlinePolicy, jobs ...rigJob) *rig {
 func (r *rig) passDeadlines(d time.Duration) int {
 	r.tb.Helper()
 	r.now = r.now.Add(d)
-	n, err := r.Timeouts.PassDeadlines(r.ctx)
+	n, err := r.Timeouts.ApplyDeadlines(r.ctx)
 	r.must(err)
 	return n
 }

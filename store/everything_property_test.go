@@ -195,7 +195,7 @@ func (e *grand) clock(t *rapid.T) {
 func (e *grand) look(*rapid.T) {
 	e.must(e.Workflows.ReviewCompensations(e.ctx))
 	e.must(e.Workflows.ReviewEnds(e.ctx))
-	_, err := e.Timeouts.PassDeadlines(e.ctx)
+	_, err := e.Timeouts.ApplyDeadlines(e.ctx)
 	e.must(err)
 	_, err = e.Holds.Expire(e.ctx)
 	e.must(err)

@@ -125,7 +125,7 @@ func TestRunnerThatDiesDuringRecovery(t *testing.T) {
 }
 
 // What a recovery order says about its failure is done, however it fails.
-func TestRecoveryThatFailsTakesTheRetryAway(t *testing.T) {
+func TestFailedRecoveryPreventsRetry(t *testing.T) {
 	for _, test := range []struct {
 		onError workflow.Action
 		want    workflow.JobStatus

@@ -82,7 +82,7 @@ func TestHeartbeatTimeoutIsReported(t *testing.T) {
 			r, a, h := newSilent(t, tc.policy)
 			_, err := r.Timeouts.ExpireHeartbeats(r.ctx, h.id, 6*time.Minute)
 			r.must(err)
-			r.must(r.Allocations.SendingCancel(r.ctx, []int64{a.ID}))
+			r.must(r.Allocations.RecordCancel(r.ctx, []int64{a.ID}))
 			h.free.Slots = 0
 			h.turn(lease.Report{LeaseRef: h.held[0].LeaseRef, StartedMS: r.now.UnixMilli(), EndedMS: r.now.UnixMilli() + 1000, Evidence: tc.evidence})
 			r.want(tc.want)

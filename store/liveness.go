@@ -20,7 +20,7 @@ func (s Jobs) ReturnUnstarted(_ context.Context, claimedBeforeMS int64) (n int64
 		}
 		for workflowID, jobs := range returned {
 			n += int64(len(jobs))
-			if err := engine.WaitAgain(tx, workflowID, jobs); err != nil {
+			if err := engine.BlockAgain(tx, workflowID, jobs); err != nil {
 				return err
 			}
 		}

@@ -58,7 +58,7 @@ func manageStatus(tx *core.Tx, l *core.LeasedJob, to workflow.JobStatus, runID i
 	if err := engine.RequireCompensationRuns(tx, r, l.JobID); err != nil {
 		return err
 	}
-	if err := engine.RefuseBeforeStage(tx, r, l.JobID, to); err != nil {
+	if err := engine.RejectBeforeStage(tx, r, l.JobID, to); err != nil {
 		return err
 	}
 	if r.Canceled && to.IsLive() {

@@ -224,7 +224,7 @@ type modelTurn struct {
 // say has a turn reach the daemon.
 func (m *model) say(t *modelTurn) (*lease.TurnResponse, error) {
 	m.rig.shared.Fairness = core.Fairness{}
-	c, err := fleet.HearTurn(m.tx, t.runner, &t.TurnRequest)
+	c, err := fleet.ProcessTurn(m.tx, t.runner, &t.TurnRequest)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func TestOwnCancelIsKnown(t *testing.T) {
 			if tc.ours {
 				_, err := r.Allocations.RequestCancel(r.ctx, []int64{a.ID}, "no work is left")
 				r.must(err)
-				r.must(r.Allocations.SendingCancel(r.ctx, []int64{a.ID}))
+				r.must(r.Allocations.RecordCancel(r.ctx, []int64{a.ID}))
 			}
 			h.turn(lease.Report{LeaseRef: h.held[0].LeaseRef, StartedMS: r.now.UnixMilli(), EndedMS: r.now.UnixMilli() + 1000,
 				Evidence: workflow.Evidence{KilledBy: workflow.KilledByDrain, Slurm: tc.said}})

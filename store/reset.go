@@ -79,7 +79,7 @@ func beginRun(tx *core.Tx, id int64, expected *int64, force bool, user string) (
 		return w, err
 	}
 	tx.Ready(id)
-	if err := engine.EveryRunner(tx, id); err != nil { // those of the last run must leave
+	if err := engine.NotifyRunners(tx, id); err != nil { // those of the last run must leave
 		return w, err
 	}
 	w.IsCanceled, w.RunID, w.EndGeneration, w.Verdict = false, w.RunID+1, 0, ""

@@ -63,7 +63,7 @@ func (g *jobGraph) hold(i int, node int64) {
 	}))
 }
 
-func TestResetTakesLeasesAway(t *testing.T) {
+func TestResetVoidsLeases(t *testing.T) {
 	n := newNouns(t)
 	g := n.graph(diamond())
 	n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{}))

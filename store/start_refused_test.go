@@ -41,7 +41,7 @@ func TestNotStarted(t *testing.T) {
 	if n := r.number(`SELECT COUNT(*) FROM attempt`); n != 0 {
 		t.Errorf("%d attempts", n)
 	}
-	r.must(r.Runners.NoteLaunchPause(r.ctx, h.id, workflow.LaunchPause{Reason: "Slurm is away", SinceMS: 1}))
+	r.must(r.Runners.NoteLaunchPause(r.ctx, h.id, workflow.LaunchPause{Reason: "Slurm does not answer", SinceMS: 1}))
 	for _, kind := range []workflow.EventType{workflow.EventJobNotStarted, workflow.EventLaunchPaused} {
 		if !slices.ContainsFunc(r.events(), func(e string) bool { return len(e) >= len(kind) && e[:len(kind)] == string(kind) }) {
 			t.Errorf("no event %s in %q", kind, r.events())

@@ -376,10 +376,10 @@ func TestHeartbeatRetryWaits(t *testing.T) {
 	}
 }
 
-// TestTimeoutsAreNeverEarlyAndToldOnce has time pass in arbitrary steps, with runners
+// TestTimeoutsAreNeverEarlyAndReportedOnce has time pass in arbitrary steps, with runners
 // that claim, return and fail: no timeout is reported before it has expired, and none
 // twice.
-func TestTimeoutsAreNeverEarlyAndToldOnce(t *testing.T) {
+func TestTimeoutsAreNeverEarlyAndReportedOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := newRig(t, independent(1)...)
 		r.setTimeouts(workflow.Timeouts{Queue: limit("1h", ""), Total: limit("5h", workflow.OnTimeoutAlert)})
@@ -458,7 +458,7 @@ func TestTimeoutsBeginAnewWithAWait(t *testing.T) {
 }
 
 // A status change by an operator gives a job all of its time again.
-func TestTotalTimeoutBeginsAnewWithAnOperatorsWord(t *testing.T) {
+func TestOperatorRestartsTotalTimeout(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.setTimeouts(workflow.Timeouts{Total: limit("1h", "")})
 	r.pass(time.Hour)

@@ -40,7 +40,7 @@ func TestNewTransition(t *testing.T) {
 }
 
 // A set of jobs is not changed if the state machine forbids it for one of them.
-func TestMoveJobsAsksTheStateMachine(t *testing.T) {
+func TestMoveJobsChecksTheStateMachine(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
 	err := r.shared.Do("test", func(tx *core.Tx) error {
 		_, err := core.MoveJobs(tx, workflow.OpExpire, r.workflow, workflow.Terminated, engine.AsNew, `1`)

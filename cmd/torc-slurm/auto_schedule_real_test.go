@@ -51,7 +51,7 @@ jobs: [{name: once, command: 'echo $SLURM_JOB_ID >> ` + used + `; [ $(wc -l < ` 
 		t.Fatal(err)
 	}
 	plan, err := daemon.Workflows.Submit(t.Context(), made.ID, &api.SubmitRequest{OutputDir: filepath.Join(c.dir, "out")})
-	if err != nil || len(plan.Asked) != 1 || !plan.AutoSchedule || len(plan.Refused) > 0 {
+	if err != nil || len(plan.Requested) != 1 || !plan.AutoSchedule || len(plan.Rejected) > 0 {
 		t.Fatalf("%+v, %v", plan, err)
 	}
 	var job api.Job
@@ -69,10 +69,10 @@ jobs: [{name: once, command: 'echo $SLURM_JOB_ID >> ` + used + `; [ $(wc -l < ` 
 	}
 	until("failed", 1)
 	slurmtest.Eventually(t, 2*time.Minute, "its allocation has ended", func() bool {
-		a, err := daemon.Allocations.Get(t.Context(), plan.Asked[0].ID)
+		a, err := daemon.Allocations.Get(t.Context(), plan.Requested[0].ID)
 		return err == nil && a.State == "ended"
 	})
-	if _, err := daemon.Jobs.Retry(t.Context(), *job.ID, plan.Asked[0].RunID, 5); err != nil {
+	if _, err := daemon.Jobs.Retry(t.Context(), *job.ID, plan.Requested[0].RunID, 5); err != nil {
 		t.Fatal(err)
 	}
 	until("completed", 2)

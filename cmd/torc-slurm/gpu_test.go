@@ -79,7 +79,7 @@ func TestRealGPUs(t *testing.T) {
 		}
 		var submitted allocate.Answer
 		c.decode(&submitted, "submit", "-o", filepath.Join(c.dir, mode), file)
-		if submitted.WorkflowID != int64(i+1) || len(submitted.Asked) != 1 {
+		if submitted.WorkflowID != int64(i+1) || len(submitted.Requested) != 1 {
 			t.Fatalf("%+v", submitted)
 		}
 	}

@@ -38,10 +38,10 @@ jobs: [{name: 'wait{i}', command: sleep 300, parameters: {i: '1:2'}, resource_re
 	}
 	var submitted allocate.Answer
 	decode(&submitted, "submit", "-o", filepath.Join(c.dir, "out"), file)
-	if submitted.WorkflowID != 1 || len(submitted.Asked) != 1 || !submitted.AutoSchedule {
+	if submitted.WorkflowID != 1 || len(submitted.Requested) != 1 || !submitted.AutoSchedule {
 		t.Fatalf("%+v", submitted)
 	}
-	id := submitted.Asked[0].SlurmJobID
+	id := submitted.Requested[0].SlurmJobID
 	slurmtest.Eventually(t, 2*time.Minute, "both jobs run", func() bool {
 		var queue api.AllocationQueue
 		decode(&queue, "sq", "1", "--fresh")

@@ -7,8 +7,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
-// TestControllerAway: slurmctld is down for a minute while jobs run and end.
-func TestControllerAway(t *testing.T) {
+// TestControllerDown: slurmctld is down for a minute while jobs run and end.
+func TestControllerDown(t *testing.T) {
 	real := slurmtest.UseRealAlone(t)
 	w := newWorld(t, real)
 	id := w.submit(shape("debug", "n1", 10*time.Minute) + sweep(8, 8, ""))

@@ -86,9 +86,9 @@ func TestDaemonKilled(t *testing.T) {
 	w.expectOneAttempt(id)
 }
 
-// TestDaemonAway: jobs end while the daemon is down for two minutes; the runner keeps
+// TestDaemonDown: jobs end while the daemon is down for two minutes; the runner keeps
 // their reports.
-func TestDaemonAway(t *testing.T) {
+func TestDaemonDown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
 	id := w.submit(shape("debug", "n4", 10*time.Minute) + sweep(4, 5, ""))
@@ -103,8 +103,8 @@ func TestDaemonAway(t *testing.T) {
 	w.expectOneAttempt(id)
 }
 
-// TestDaemonAwayAcrossTheEnd: the allocation ends while the daemon is down.
-func TestDaemonAwayAcrossTheEnd(t *testing.T) {
+// TestDaemonDownAcrossTheEnd: the allocation ends while the daemon is down.
+func TestDaemonDownAcrossTheEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
 	id := w.submit(long(2, 6, ""))

@@ -11,10 +11,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// TestControllerAwayFromSteps: slurmctld is down for 40 s while jobs run as steps and
+// TestControllerDownWithSteps: slurmctld is down for 40 s while jobs run as steps and
 // others are about to start. Those that it refuses to start wait, without using an
 // attempt.
-func TestControllerAwayFromSteps(t *testing.T) {
+func TestControllerDownWithSteps(t *testing.T) {
 	real := slurmtest.UseRealAlone(t)
 	w := newWorld(t, real)
 	id := w.submit("execution_config: {mode: slurm}\n" + shape("debug", "n1", 10*time.Minute) + sweep(12, 8, ""))

@@ -61,7 +61,7 @@ func (h allocationQueue) allocationQueue(r *rest.Request[allocationQueueParams, 
 		seen = h.Poller.Seen()
 	}
 	if !seen.At.IsZero() {
-		answer.LookedMS = seen.At.UnixMilli()
+		answer.PolledMS = seen.At.UnixMilli()
 	}
 	answer.Items = make([]api.QueuedAllocation, len(queue))
 	for i := range queue {

@@ -18,7 +18,7 @@ func (h system) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("GET", "/ping", "Check that the daemon answers", h.ping, rest.RunnersAll),
 		rest.Handle("GET", "/version", "Get the versions of the program and of the API", h.version, rest.RunnersAll),
-		rest.Handle("POST", "/admin/reload-auth", "Reload the authentication file of a shared server; on an error the users stay as they were", h.reloadAuth, rest.Conflict409),
+		rest.Handle("POST", "/admin/reload-auth", "Reload the authentication file of a shared server; on an error the users are unchanged", h.reloadAuth, rest.Conflict409),
 	}
 }
 
@@ -34,9 +34,9 @@ func (h system) reloadAuth(r *rest.Request[rest.None, rest.None]) (api.ReloadedA
 	}
 	users, err := h.ReloadPasswords()
 	if err != nil {
-		h.Log.Warn("the authentication file cannot be read again: the users stay the same", "user", r.User(), "error", err)
+		h.Log.Warn("the authentication file cannot be read again: the users are unchanged", "user", r.User(), "error", err)
 		detail := rest.AsHTTP(err, http.StatusConflict).Detail
-		detail.Error, detail.Message = api.KindReloadFailed, cmp.Or(detail.Message, err.Error())+"; the users stay the same"
+		detail.Error, detail.Message = api.KindReloadFailed, cmp.Or(detail.Message, err.Error())+"; the users are unchanged"
 		return api.ReloadedAuth{}, &rest.HTTPError{Status: http.StatusUnprocessableEntity, Detail: detail}
 	}
 	h.Log.Info("the authentication file was read again", "users", users, "user", r.User())

@@ -104,8 +104,8 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	})
 }
 
-// TestSlowestIsGivenUp: a client that reads a little is aborted, too.
-func TestSlowestIsGivenUp(t *testing.T) {
+// TestSlowestIsAborted: a client that reads a little is aborted, too.
+func TestSlowestIsAborted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBudget(bounds)

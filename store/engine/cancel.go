@@ -36,7 +36,7 @@ func stopRun(tx *core.Tx, r *view.Run, why string) error {
 	if err := CountGates(tx, r.WorkflowID); err != nil {
 		return err
 	}
-	if err := EveryRunner(tx, r.WorkflowID); err != nil {
+	if err := NotifyRunners(tx, r.WorkflowID); err != nil {
 		return err
 	}
 	if _, err := CancelAllocations(tx, r.WorkflowID, why); err != nil {
@@ -46,8 +46,8 @@ func stopRun(tx *core.Tx, r *view.Run, why string) error {
 	return EndIfOver(tx, r.WorkflowID)
 }
 
-// EveryRunner notifies all runners of a workflow of changed orders.
-func EveryRunner(tx *core.Tx, workflowID int64) error {
+// NotifyRunners notifies all runners of a workflow of changed orders.
+func NotifyRunners(tx *core.Tx, workflowID int64) error {
 	ids, err := core.IDsOf(tx, `SELECT id FROM compute_node WHERE workflow_id = ? AND is_active = 1`, workflowID)
 	if err != nil {
 		return fmt.Errorf("find the runners of workflow %d: %w", workflowID, err)

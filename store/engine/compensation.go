@@ -59,7 +59,7 @@ func beginCompensation(tx *core.Tx, r *view.Run, verdict workflow.EventType) err
 	if err != nil {
 		return err
 	}
-	if err := EveryRunner(tx, r.WorkflowID); err != nil {
+	if err := NotifyRunners(tx, r.WorkflowID); err != nil {
 		return err
 	}
 	return releaseCompensation(tx, r)
@@ -125,7 +125,7 @@ func releaseCompensation(tx *core.Tx, r *view.Run) error {
 		return err
 	}
 	tx.Ready(r.WorkflowID)
-	return EveryRunner(tx, r.WorkflowID)
+	return NotifyRunners(tx, r.WorkflowID)
 }
 
 // ConfirmRunnerGone records that a runner has no process of the run any more.
@@ -222,7 +222,7 @@ func finishCompensation(tx *core.Tx, r *view.Run, s *row.Stage, reason string) e
 	}
 	r.Compensation = state
 	tx.Changes.Ended = core.AppendNew(tx.Changes.Ended, []int64{r.WorkflowID})
-	if err := EveryRunner(tx, r.WorkflowID); err != nil {
+	if err := NotifyRunners(tx, r.WorkflowID); err != nil {
 		return err
 	}
 	return tx.Event(r.WorkflowID, string(kind), severity, p)

@@ -32,7 +32,7 @@ func awaitRunners(tx *core.Tx, r *view.Run) (waits bool, err error) {
 		return false, fmt.Errorf("delay the end job of workflow %d: %w", r.WorkflowID, err)
 	}
 	if n > 0 {
-		if err := EveryRunner(tx, r.WorkflowID); err != nil {
+		if err := NotifyRunners(tx, r.WorkflowID); err != nil {
 			return false, err
 		}
 	}

@@ -28,9 +28,9 @@ func (f *Finisher) CancelSilent(l *core.LeasedJob, h *view.Heartbeat, allocation
 	return err
 }
 
-// UnheardJobs returns the jobs of a silent runner because of which its allocation is being
+// SilentJobs returns the jobs of a silent runner because of which its allocation is being
 // canceled.
-func UnheardJobs(tx *core.Tx, runnerID int64) (map[int64]bool, error) {
+func SilentJobs(tx *core.Tx, runnerID int64) (map[int64]bool, error) {
 	all, err := sqlite.Select(tx, view.ScanHeartbeat, view.HeartbeatJobs, runnerID)
 	if err != nil {
 		return nil, fmt.Errorf("read the heartbeats of runner %d: %w", runnerID, err)

@@ -62,7 +62,7 @@ func ReturnLeases(tx *core.Tx, r *view.Run, ls []*core.LeasedJob) error {
 	if err := giveBackJobs(tx, r.WorkflowID, ids); err != nil {
 		return fmt.Errorf("give back %d jobs of workflow %d: %w", len(ids), r.WorkflowID, err)
 	}
-	return WaitAgain(tx, r.WorkflowID, ids)
+	return BlockAgain(tx, r.WorkflowID, ids)
 }
 
 // VoidLeases voids the leases of the live jobs of a workflow that meet a condition: runners

@@ -88,7 +88,7 @@ func (f *Finisher) Recovered(l *core.LeasedJob, r *lease.Recovered) (lease.Repor
 	result := lease.ReportResult{LeaseRef: r.LeaseRef, Outcome: lease.Accepted}
 	if l == nil {
 		var err error
-		if l, err = f.Foreign(r.JobID); err != nil {
+		if l, err = f.AnyLease(r.JobID); err != nil {
 			return result, err
 		}
 	}

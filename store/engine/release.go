@@ -209,7 +209,7 @@ func (c *Cascade) pass(gates string) (notNeeded, skipped []int64, err error) {
 	if skipped, err = c.Skip(gates); err != nil {
 		return nil, nil, err
 	}
-	if notNeeded, err = c.spare(gates); err != nil {
+	if notNeeded, err = c.disable(gates); err != nil {
 		return nil, nil, err
 	}
 	if c.Run.Compensating() {
@@ -246,9 +246,9 @@ func (c *Cascade) Skip(gates string) ([]int64, error) {
 	return ids, nil
 }
 
-// spare disables jobs behind gates without a failure, as spareJobs does.
-func (c *Cascade) spare(gates string) ([]int64, error) {
-	ids, err := spareJobs(c.Tx, c.Run.WorkflowID, gates)
+// disable disables jobs behind gates without a failure, as disableUnneeded does.
+func (c *Cascade) disable(gates string) ([]int64, error) {
+	ids, err := disableUnneeded(c.Tx, c.Run.WorkflowID, gates)
 	if err != nil {
 		return nil, fmt.Errorf("disable jobs that are not needed: %w", err)
 	}

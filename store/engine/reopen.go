@@ -59,9 +59,9 @@ func raiseGates(tx *core.Tx, jobs []int64) ([]int64, error) {
 	return closed, nil
 }
 
-// WaitAgain blocks those of the given jobs that are ready again but depend on a job that
+// BlockAgain blocks those of the given jobs that are ready again but depend on a job that
 // was reopened while they were held.
-func WaitAgain(tx *core.Tx, workflowID int64, jobs []int64) error {
+func BlockAgain(tx *core.Tx, workflowID int64, jobs []int64) error {
 	if len(jobs) == 0 {
 		return nil
 	}
@@ -81,7 +81,7 @@ func SettleJob(tx *core.Tx, r *view.Run, job int64) error {
 	}
 	switch {
 	case status == workflow.Ready:
-		err = WaitAgain(tx, r.WorkflowID, []int64{job})
+		err = BlockAgain(tx, r.WorkflowID, []int64{job})
 	case r.Halted:
 	case status == workflow.Blocked && gate == 0: // its stage is checked below
 		err = releaseJob(tx, r.WorkflowID, job)

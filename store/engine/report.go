@@ -16,7 +16,7 @@ import (
 func (f *Finisher) Report(l *core.LeasedJob, rep *lease.Report, host Holder) (lease.ReportResult, error) {
 	if l == nil {
 		var err error
-		if l, err = f.Foreign(rep.JobID); err != nil {
+		if l, err = f.AnyLease(rep.JobID); err != nil {
 			return lease.ReportResult{}, err
 		}
 		if l != nil && l.LeaseRef == rep.LeaseRef {
@@ -76,9 +76,9 @@ func (f *Finisher) Report(l *core.LeasedJob, rep *lease.Report, host Holder) (le
 	return result, fileTimes(f.tx, l.JobID, rep.FileTimes)
 }
 
-// Foreign returns a job of the run as a lease, whoever holds it; nil if there is no such
+// AnyLease returns a job of the run as a lease, whoever holds it; nil if there is no such
 // job.
-func (f *Finisher) Foreign(job int64) (*core.LeasedJob, error) {
+func (f *Finisher) AnyLease(job int64) (*core.LeasedJob, error) {
 	if l := f.others[job]; l != nil {
 		return l, nil
 	}

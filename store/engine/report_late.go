@@ -134,7 +134,7 @@ func (f *Finisher) settled(rep *lease.Report, runID int64) error {
 // PastReport handles a report from an earlier run. The job may be running again in the
 // current run, under the same lease.
 func (f *Finisher) PastReport(rep *lease.Report, runID int64) (lease.ReportResult, error) {
-	l, err := f.Foreign(rep.JobID)
+	l, err := f.AnyLease(rep.JobID)
 	if err != nil || l == nil {
 		return refusedReport(rep), err
 	}

@@ -65,9 +65,9 @@ func countOutside(tx *core.Tx, workflowID int64) (all, compensations int64, err 
 	return all, compensations, sqlite.Wrap(err, "count the jobs behind the main stage of workflow %d", workflowID)
 }
 
-// RefuseBeforeStage rejects a status that would run a job before its stage, or reopen a
+// RejectBeforeStage rejects a status that would run a job before its stage, or reopen a
 // sub-workflow inside a stage that has not started.
-func RefuseBeforeStage(tx *core.Tx, r *view.Run, job int64, to workflow.JobStatus) error {
+func RejectBeforeStage(tx *core.Tx, r *view.Run, job int64, to workflow.JobStatus) error {
 	if !r.Stages {
 		return nil
 	}

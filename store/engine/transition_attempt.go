@@ -59,7 +59,7 @@ func ApplyChanges(tx *core.Tx, r *view.Run, changes []Change) ([]Completed, erro
 		}
 	}
 	slices.SortFunc(done, func(a, b Completed) int { return cmp.Compare(a.ID, b.ID) })
-	return done, WaitAgain(tx, r.WorkflowID, ready)
+	return done, BlockAgain(tx, r.WorkflowID, ready)
 }
 
 // operation returns the operation that changes the status.
@@ -110,7 +110,7 @@ func readyAfterRecovery(tx *core.Tx, r *view.Run, job int64, n *Next) error {
 	if err := recoveredStatement.All(tx, r.WorkflowID, 1, job, n.ruleCounts, n.notBeforeMS, n.avoidNodes); err != nil {
 		return fmt.Errorf("make job %d ready after its recovery: %w", job, err)
 	}
-	return WaitAgain(tx, r.WorkflowID, []int64{job})
+	return BlockAgain(tx, r.WorkflowID, []int64{job})
 }
 
 var supersedeStatement = core.NewTransition(workflow.OpSupersede, workflow.Ready, workflow.Running, `UPDATE job SET status = {to}, attempt_id = ?2, compute_node_id = ?3,

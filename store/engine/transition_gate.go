@@ -43,7 +43,7 @@ func skipJobs(tx *core.Tx, workflowID int64, gates string) (ids []int64, first s
 	return ids, first, err
 }
 
-var spareStatement = core.NewTransition(workflow.OpSkip, workflow.Blocked, workflow.Disabled, `WITH RECURSIVE spared (job_id) AS (
+var unneededStatement = core.NewTransition(workflow.OpSkip, workflow.Blocked, workflow.Disabled, `WITH RECURSIVE spared (job_id) AS (
 		SELECT j.id FROM json_each(?) e CROSS JOIN gate g ON g.id = e.value AND g.failed = 0 CROSS JOIN job j ON j.gate_id = g.id
 			WHERE j.status = {from} AND j.run_if = 2
 		UNION ALL
@@ -52,10 +52,10 @@ var spareStatement = core.NewTransition(workflow.OpSkip, workflow.Blocked, workf
 			WHERE j.status = {from} AND j.run_if = 2)
 	UPDATE job SET status = {to}, skipped_by = 0 FROM spared WHERE job.id = +spared.job_id RETURNING id`)
 
-// spareJobs disables the blocked jobs behind gates without a failure that only run after
+// disableUnneeded disables the blocked jobs behind gates without a failure that only run after
 // one, and, like skipJobs, those that wait only for such jobs. It returns them.
-func spareJobs(tx *core.Tx, workflowID int64, gates string) ([]int64, error) {
-	return spareStatement.IDs(tx, workflowID, gates)
+func disableUnneeded(tx *core.Tx, workflowID int64, gates string) ([]int64, error) {
+	return unneededStatement.IDs(tx, workflowID, gates)
 }
 
 var needlessStatement = core.NewTransition(workflow.OpSkip, workflow.Blocked, workflow.Disabled,

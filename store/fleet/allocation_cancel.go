@@ -29,10 +29,10 @@ func (s Allocations) CancelPending(_ context.Context, id int64, why string) (can
 	return canceled, err
 }
 
-// SendingCancel records that scancel is about to be sent for allocations: for those to be
+// RecordCancel records that scancel is about to be sent for allocations: for those to be
 // canceled, and for those that have ended except in Slurm. It affects whatever restart the
 // Slurm job is in by then.
-func (s Allocations) SendingCancel(_ context.Context, ids []int64) error {
+func (s Allocations) RecordCancel(_ context.Context, ids []int64) error {
 	return s.shared.Do("note the cancel of allocations", func(tx *core.Tx) error {
 		_, err := tx.Exec(`UPDATE allocation SET cancel_sent_ms = ?, cancel_tries = cancel_tries + 1
 			WHERE (id IN (SELECT value FROM json_each(?2)) OR state IN ('pending', 'active') AND (intent_id, slurm_job_id) IN

@@ -77,12 +77,12 @@ func recordIntent(tx *core.Tx, in *AllocationIntent, request string) (a compute.
 	return a, engine.AllocationEvent(tx, &a, compute.EventAllocationAsked, event.SeverityInfo, compute.AllocationPayload{Reason: in.Why})
 }
 
-// Doubt records that sbatch ran for an intent, but may or may not have created a job. Text
+// RecordUnclear records that sbatch ran for an intent, but may or may not have created a job. Text
 // is its output.
-func (s Allocations) Doubt(_ context.Context, id int64, text string) error {
-	return s.shared.Do("doubt allocation", func(tx *core.Tx) error {
+func (s Allocations) RecordUnclear(_ context.Context, id int64, text string) error {
+	return s.shared.Do("record an unclear answer of sbatch", func(tx *core.Tx) error {
 		_, err := tx.Exec(`UPDATE allocation SET asked_ms = ?, slurm_reason = ? WHERE id = ? AND state = 'intent'`, tx.NowMS, text, id)
-		return sqlite.Wrap(err, "doubt allocation %d", id)
+		return sqlite.Wrap(err, "record the unclear answer about allocation %d", id)
 	})
 }
 

@@ -25,10 +25,10 @@ func tripFor(tx *core.Tx, r *view.Run, pick func(t *workflow.BreakerTrip) bool) 
 	return nil, nil
 }
 
-// keptFrom returns the breaker that excludes the node of a runner; nil if there is none. It
+// excludedBy returns the breaker that excludes the node of a runner; nil if there is none. It
 // makes an exception where there is no other node: for an allocation that was requested
 // later, since Slurm was asked to avoid the node, and for the only runner.
-func (c *Conversation) keptFrom() (*workflow.BreakerTrip, error) {
+func (c *Conversation) excludedBy() (*workflow.BreakerTrip, error) {
 	ofNode := func(t *workflow.BreakerTrip) bool {
 		return t.Action == workflow.BreakerExcludeNode && t.Subject == c.runner.Hostname
 	}

@@ -67,9 +67,9 @@ func endLeasesBy(tx *core.Tx, r *core.Runner, evidence workflow.Evidence) (ended
 	}
 	f := engine.NewFinisher(tx, current)
 	host := engine.Holder{ID: &r.ID, Hostname: r.Hostname}
-	var unheard map[int64]bool
+	var silent map[int64]bool
 	if evidence.Slurm != nil && evidence.Slurm.CanceledByUs {
-		if unheard, err = engine.UnheardJobs(tx, r.ID); err != nil {
+		if silent, err = engine.SilentJobs(tx, r.ID); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -81,7 +81,7 @@ func endLeasesBy(tx *core.Tx, r *core.Runner, evidence workflow.Evidence) (ended
 			err = f.RecoveryLost(l, evidence.Note)
 		case l.Status == workflow.Running:
 			ended++
-			evidence.Silent = unheard[l.JobID]
+			evidence.Silent = silent[l.JobID]
 			err = f.EndedBy(l, host, evidence)
 		default:
 			back = append(back, l)

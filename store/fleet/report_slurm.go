@@ -29,15 +29,15 @@ func (c *Conversation) explain(rep *lease.Report) error {
 	}
 	said, ours := failure.Combine(&rep.Evidence, a)
 	if rep.Evidence.Slurm = said; ours {
-		return c.unheard(rep)
+		return c.recordSilence(rep)
 	}
 	return nil
 }
 
-// unheard records whether the allocation of an attempt was canceled because its runner was
+// recordSilence records whether the allocation of an attempt was canceled because its runner was
 // silent for too long.
-func (c *Conversation) unheard(rep *lease.Report) error {
-	jobs, err := engine.UnheardJobs(c.tx, c.runner.ID)
+func (c *Conversation) recordSilence(rep *lease.Report) error {
+	jobs, err := engine.SilentJobs(c.tx, c.runner.ID)
 	rep.Evidence.Silent = jobs[rep.JobID]
 	return err
 }

@@ -22,7 +22,7 @@ import (
 func (s Runners) Turn(_ context.Context, runnerID int64, t lease.TurnRequest) (lease.TurnResponse, error) {
 	var answer lease.TurnResponse
 	err := s.shared.Do("turn", func(tx *core.Tx) error {
-		c, err := HearTurn(tx, runnerID, &t)
+		c, err := ProcessTurn(tx, runnerID, &t)
 		if err != nil {
 			return err
 		}
@@ -50,8 +50,8 @@ type Conversation struct {
 	inAllocation *compute.Allocation // nil until it is read
 }
 
-// HearTurn processes a turn within a transaction.
-func HearTurn(tx *core.Tx, runnerID int64, t *lease.TurnRequest) (*Conversation, error) {
+// ProcessTurn processes a turn within a transaction.
+func ProcessTurn(tx *core.Tx, runnerID int64, t *lease.TurnRequest) (*Conversation, error) {
 	c := &Conversation{tx: tx, turn: t, Answer: lease.TurnResponse{Turn: t.Turn}}
 	var err error
 	if c.runner, err = core.LoadRunner(tx, runnerID); err != nil {
@@ -69,7 +69,7 @@ func HearTurn(tx *core.Tx, runnerID int64, t *lease.TurnRequest) (*Conversation,
 	c.finisher = engine.NewFinisher(tx, c.run)
 	steps := []func() error{c.takeNotStarted, c.takeReturned, c.takeReports, c.takeStarted, c.takeRecovered, c.compareHeld, c.confirmGone, c.grant, c.remember, c.tell}
 	if t.RunID < c.run.RunID {
-		steps = []func() error{c.hearPast, c.confirmGone, c.tell}
+		steps = []func() error{c.processEarlierRun, c.confirmGone, c.tell}
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -146,7 +146,7 @@ func (c *Conversation) takeStarted() error {
 		l := c.leases.Of(h.JobID)
 		if l == nil {
 			var err error
-			if l, err = c.finisher.Foreign(h.JobID); err != nil {
+			if l, err = c.finisher.AnyLease(h.JobID); err != nil {
 				return err
 			}
 		}
@@ -228,9 +228,9 @@ func (c *Conversation) finish() error {
 	return err
 }
 
-// hearPast answers a runner of an earlier run. Its reports are stored without effect. It
+// processEarlierRun answers a runner of an earlier run. Its reports are stored without effect. It
 // has to end its jobs and leave; its leases are decided then.
-func (c *Conversation) hearPast() error {
+func (c *Conversation) processEarlierRun() error {
 	a := &c.Answer
 	for i := range c.turn.Reports {
 		result, err := c.finisher.PastReport(&c.turn.Reports[i], c.turn.RunID)
@@ -270,7 +270,7 @@ func (c *Conversation) grant() error {
 	if err != nil {
 		return err
 	}
-	kept, err := c.keptFrom()
+	kept, err := c.excludedBy()
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (s Scheduling) Ahead(ctx context.Context, workflowID int64) ([]AheadJobs, e
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
 	l := factReader{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	type edge struct{ gate, behind int64 }
-	edges, err := look(&l, `SELECT DISTINCT d.gate_id, COALESCE(j.gate_id, 0) FROM gate g JOIN gate_dependency d ON d.gate_id = g.id JOIN job j ON j.id = d.job_id
+	edges, err := selectFacts(&l, `SELECT DISTINCT d.gate_id, COALESCE(j.gate_id, 0) FROM gate g JOIN gate_dependency d ON d.gate_id = g.id JOIN job j ON j.id = d.job_id
 		WHERE g.workflow_id = ?1 AND g.open > 0 AND j.status IN {open} LIMIT ?2`, []any{workflowID, maxAheadGates},
 		func(r sqlite.Scanner) (e edge, err error) { return e, r.Scan(&e.gate, &e.behind) })
 	if err != nil {
@@ -43,12 +43,12 @@ func (s Scheduling) Ahead(ctx context.Context, workflowID int64) ([]AheadJobs, e
 	for _, e := range edges {
 		behind[e.gate] = append(behind[e.gate], e.behind)
 	}
-	classes, err := look(&l, SelectClasses+`WHERE c.workflow_id = ?`, []any{workflowID}, ScanClass)
+	classes, err := selectFacts(&l, SelectClasses+`WHERE c.workflow_id = ?`, []any{workflowID}, ScanClass)
 	if err != nil {
 		return nil, err
 	}
 	type group struct{ gate, class, n int64 }
-	groups, err := look(&l, `SELECT g.id, j.class_id, COUNT(*) FROM gate g JOIN job j ON j.gate_id = g.id
+	groups, err := selectFacts(&l, `SELECT g.id, j.class_id, COUNT(*) FROM gate g JOIN job j ON j.gate_id = g.id
 		WHERE g.workflow_id = ?1 AND g.open > 0 GROUP BY 1, 2`, []any{workflowID},
 		func(r sqlite.Scanner) (x group, err error) { return x, r.Scan(&x.gate, &x.class, &x.n) })
 	if err != nil {

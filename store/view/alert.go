@@ -15,7 +15,7 @@ func (l *factReader) recentAlerts(condition string, id int64) (a explain.RecentA
 	if err := l.row(`SELECT COUNT(*) FROM alert WHERE `+condition, []any{id}, &a.Count); err != nil || a.Count == 0 {
 		return a, err
 	}
-	a.Latest, err = look(l, `SELECT `+AlertColumns+` FROM alert WHERE `+condition+` ORDER BY id DESC LIMIT ?2`, []any{id, recentAlerts}, ScanAlert)
+	a.Latest, err = selectFacts(l, `SELECT `+AlertColumns+` FROM alert WHERE `+condition+` ORDER BY id DESC LIMIT ?2`, []any{id, recentAlerts}, ScanAlert)
 	return a, err
 }
 

@@ -57,7 +57,7 @@ func allocationNodes(l *factReader, workflowID int64, loads map[int64]*Allocatio
 		active     bool
 		node       AllocationNode
 	}
-	rows, err := look(l, `SELECT a.id, n.is_active, n.id, n.hostname, n.num_nodes, n.num_cpus, n.memory_gb, n.num_gpus, COALESCE(n.labels, '')`+fromLiveNodes+
+	rows, err := selectFacts(l, `SELECT a.id, n.is_active, n.id, n.hostname, n.num_nodes, n.num_cpus, n.memory_gb, n.num_gpus, COALESCE(n.labels, '')`+fromLiveNodes+
 		`WHERE a.workflow_id = ? AND a.state != 'ended' ORDER BY n.id`, []any{workflowID}, func(r sqlite.Scanner) (x row, err error) {
 		var labels string
 		var gib float64
@@ -86,7 +86,7 @@ func allocationNodes(l *factReader, workflowID int64, loads map[int64]*Allocatio
 }
 
 func runningJobs(l *factReader, workflowID int64, loads map[int64]*AllocationLoad) error {
-	classes, err := look(l, SelectClasses+`WHERE c.workflow_id = ?`, []any{workflowID}, ScanClass)
+	classes, err := selectFacts(l, SelectClasses+`WHERE c.workflow_id = ?`, []any{workflowID}, ScanClass)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func runningJobs(l *factReader, workflowID int64, loads map[int64]*AllocationLoa
 		byID[c.ID] = c.Class
 	}
 	type row struct{ allocation, class, start, n int64 }
-	rows, err := look(l, `SELECT a.id, j.class_id, COALESCE(j.start_ms, j.claimed_ms, ?2) / 1000 AS start, COUNT(*)`+fromLiveNodes+
+	rows, err := selectFacts(l, `SELECT a.id, j.class_id, COALESCE(j.start_ms, j.claimed_ms, ?2) / 1000 AS start, COUNT(*)`+fromLiveNodes+
 		`JOIN job j ON j.compute_node_id = n.id AND j.status IN {live}
 		WHERE a.workflow_id = ?1 AND a.state != 'ended' GROUP BY 1, 2, 3`, []any{workflowID, l.nowMS},
 		func(r sqlite.Scanner) (x row, err error) { return x, r.Scan(&x.allocation, &x.class, &x.start, &x.n) })

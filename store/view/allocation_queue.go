@@ -37,7 +37,7 @@ func (s Allocations) Queue(ctx context.Context, workflowID int64, ended bool) ([
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
 	l := factReader{ctx: ctx, tx: tx}
-	all, err := look(&l, `SELECT `+AllocationColumns+` FROM allocation
+	all, err := selectFacts(&l, `SELECT `+AllocationColumns+` FROM allocation
 		WHERE (?1 = 0 OR workflow_id = ?1) AND (?2 OR state != 'ended') ORDER BY id`, []any{workflowID, ended}, ScanAllocation)
 	if err != nil {
 		return nil, fmt.Errorf("list allocations: %w", err)
@@ -59,7 +59,7 @@ func (l *factReader) work(queue []QueuedAllocation, ids string) error {
 		id   int64
 		text string
 	}
-	names, err := look(l, `SELECT id, name FROM workflow WHERE is_hidden = 0
+	names, err := selectFacts(l, `SELECT id, name FROM workflow WHERE is_hidden = 0
 		AND id IN (SELECT workflow_id FROM allocation WHERE id IN (SELECT value FROM json_each(?)))`, []any{ids},
 		func(r sqlite.Scanner) (n name, err error) { return n, r.Scan(&n.id, &n.text) })
 	if err != nil {
@@ -77,7 +77,7 @@ func (l *factReader) work(queue []QueuedAllocation, ids string) error {
 		return c, r.Scan(&c.allocation, &c.Runners, &c.Running, &c.Completed, &c.Failed)
 	}
 	// Attempts are found by their jobs: those of the runs of these allocations.
-	counts, err := look(l, `SELECT n.allocation_id, SUM(n.is_active), SUM((SELECT COUNT(*) FROM job j WHERE j.compute_node_id = n.id AND j.status IN {live})), 0, 0
+	counts, err := selectFacts(l, `SELECT n.allocation_id, SUM(n.is_active), SUM((SELECT COUNT(*) FROM job j WHERE j.compute_node_id = n.id AND j.status IN {live})), 0, 0
 		FROM compute_node n WHERE n.allocation_id IN (SELECT value FROM json_each(?1)) GROUP BY 1
 		UNION ALL
 		SELECT n.allocation_id, 0, 0, SUM(t.status = {completed}), SUM(t.status != {completed})

@@ -31,13 +31,13 @@ func (s Breakers) Trips(ctx context.Context, q BreakerFilter) ([]workflow.Breake
 
 // excludedNodes returns the nodes that open breakers exclude for a workflow.
 func (l *factReader) excludedNodes(workflowID int64) ([]string, error) {
-	return look(l, `SELECT DISTINCT t.subject FROM breaker_trip t LEFT JOIN workflow w ON w.id = t.workflow_id
+	return selectFacts(l, `SELECT DISTINCT t.subject FROM breaker_trip t LEFT JOIN workflow w ON w.id = t.workflow_id
 		WHERE t.ended_ms = 0 AND t.until_ms > ?2 AND t.action = 'exclude_node' AND (t.workflow_id IS NULL OR t.workflow_id = ?1 AND t.run_id = w.run_id)
 		ORDER BY 1`, []any{workflowID, l.nowMS}, sqlite.ScanString)
 }
 
 // trips returns the open breakers that affect a workflow.
 func (l *factReader) trips(workflowID int64) ([]workflow.BreakerTrip, error) {
-	return look(l, `SELECT `+row.TripColumns+` FROM breaker_trip WHERE (workflow_id IS NULL OR workflow_id = ?1) AND ended_ms = 0 AND until_ms > ?2 ORDER BY id`,
+	return selectFacts(l, `SELECT `+row.TripColumns+` FROM breaker_trip WHERE (workflow_id IS NULL OR workflow_id = ?1) AND ended_ms = 0 AND until_ms > ?2 ORDER BY id`,
 		[]any{workflowID, l.nowMS}, row.ScanTrip)
 }

@@ -29,7 +29,7 @@ const HoldBinds = `h.ended_ms = 0 AND NOT EXISTS (SELECT 1 FROM workflow w WHERE
 
 // claimHolds returns the holds of a workflow that are in effect.
 func (l *factReader) claimHolds(workflowID int64) (hold.ClaimHolds, error) {
-	return look(l, `SELECT `+ClaimHoldColumns+` FROM claim_hold h
+	return selectFacts(l, `SELECT `+ClaimHoldColumns+` FROM claim_hold h
 		WHERE workflow_id = ? AND `+HoldBinds+` AND (until_ms = 0 OR until_ms > ?) ORDER BY id`, []any{workflowID, l.nowMS}, ScanClaimHold)
 }
 

@@ -89,7 +89,7 @@ func (l *factReader) demand(workflowID, untilMS int64) (d Demand, err error) {
 	if d.Excluded, err = l.excludedNodes(workflowID); err != nil {
 		return d, err
 	}
-	classes, err := look(l, SelectClasses+`WHERE c.workflow_id = ?`, []any{workflowID}, ScanClass)
+	classes, err := selectFacts(l, SelectClasses+`WHERE c.workflow_id = ?`, []any{workflowID}, ScanClass)
 	if err != nil {
 		return d, err
 	}
@@ -113,7 +113,7 @@ func (l *factReader) demand(workflowID, untilMS int64) (d Demand, err error) {
 // index, which takes milliseconds for hundreds of thousands of jobs, and then separates the
 // few that avoid nodes.
 func tallyReady(l *factReader, t tally, workflowID, untilMS int64, which string) error {
-	all, err := look(l, `SELECT c.id,
+	all, err := selectFacts(l, `SELECT c.id,
 			(SELECT COUNT(*) FROM job WHERE class_id = c.id AND status = {ready} AND not_before_ms <= ?2`+which+`),
 			(SELECT COUNT(*) FROM job WHERE class_id = c.id AND status = {ready} AND not_before_ms > ?2`+which+`),
 			COALESCE((SELECT MIN(not_before_ms) FROM job WHERE class_id = c.id AND status = {ready} AND not_before_ms > ?2
@@ -129,7 +129,7 @@ func tallyReady(l *factReader, t tally, workflowID, untilMS int64, which string)
 		c := t.of(w.class, nil)
 		c.Ready, c.Delayed, c.NextMS = w.ready, w.delayed, w.next
 	}
-	picky, err := look(l, `SELECT j.class_id, j.avoid_nodes, SUM(j.not_before_ms <= ?2), SUM(j.not_before_ms > ?2),
+	picky, err := selectFacts(l, `SELECT j.class_id, j.avoid_nodes, SUM(j.not_before_ms <= ?2), SUM(j.not_before_ms > ?2),
 			COALESCE(MIN(iif(j.not_before_ms > ?2, j.not_before_ms, NULL)), 0)
 		FROM claim_class c JOIN job j ON j.class_id = c.id
 		WHERE c.workflow_id = ?1 AND j.status = {ready} AND j.avoid_nodes IS NOT NULL`+which+` GROUP BY j.class_id, j.avoid_nodes`, []any{workflowID, untilMS},
@@ -155,7 +155,7 @@ func tallyReady(l *factReader, t tally, workflowID, untilMS int64, which string)
 // ready.
 func tallyAwaited(l *factReader, t tally, workflowID int64) error {
 	type awaited struct{ class, n int64 }
-	counts, err := look(l, `SELECT j.class_id, COUNT(DISTINCT j.id) FROM workflow_action a JOIN workflow_action_job x ON x.action_id = a.id JOIN job j ON j.id = x.job_id
+	counts, err := selectFacts(l, `SELECT j.class_id, COUNT(DISTINCT j.id) FROM workflow_action a JOIN workflow_action_job x ON x.action_id = a.id JOIN job j ON j.id = x.job_id
 		WHERE a.workflow_id = ?1 AND a.trigger_type = ?2 AND a.action_type = ?3 AND a.executed = 0 AND a.taken_ms = 0
 			AND a.trigger_count < a.required_triggers AND json_extract(a.action_config, '$.scheduler_type') = ?4
 			AND j.status = {ready} AND j.avoid_nodes IS NULL GROUP BY j.class_id`,
@@ -199,7 +199,7 @@ func tallyBehind(l *factReader, t tally, workflowID int64) (running int64, err e
 		return 0, err
 	}
 	type behind struct{ class, n int64 }
-	counts, err := look(l, `SELECT class_id, COUNT(*) FROM job WHERE gate_id IN (
+	counts, err := selectFacts(l, `SELECT class_id, COUNT(*) FROM job WHERE gate_id IN (
 			SELECT d.gate_id FROM compute_node n JOIN job j ON j.compute_node_id = n.id AND j.status IN {live}
 			JOIN gate_dependency d ON d.job_id = j.id WHERE n.workflow_id = ? AND n.is_active = 1)
 		GROUP BY gate_id, class_id`, []any{workflowID},

@@ -27,7 +27,7 @@ func (s Workflows) Compensations(ctx context.Context, workflowID int64) ([]stage
 }
 
 func (l *factReader) compensations(workflowID int64) ([]stage.Compensation, error) {
-	all, err := look(l, `SELECT workflow_id, run_id, generation, verdict, state, reason, started_ms, deadline_ms, ended_ms
+	all, err := selectFacts(l, `SELECT workflow_id, run_id, generation, verdict, state, reason, started_ms, deadline_ms, ended_ms
 		FROM compensation WHERE workflow_id = ? ORDER BY run_id`, []any{workflowID}, func(r sqlite.Scanner) (c stage.Compensation, err error) {
 		return c, r.Scan(&c.WorkflowID, &c.RunID, &c.Generation, &c.Verdict, &c.State, &c.Reason, &c.StartedMS, &c.DeadlineMS, &c.EndedMS)
 	})
@@ -71,7 +71,7 @@ func (l *factReader) undone(c *stage.Compensation) error {
 			}
 			continue
 		}
-		first, err := look(l, `SELECT `+part.say+of+part.status+` AND ?2 IS NOT NULL ORDER BY j.id LIMIT ?3`, []any{c.WorkflowID, c.RunID, Few}, sqlite.ScanString)
+		first, err := selectFacts(l, `SELECT `+part.say+of+part.status+` AND ?2 IS NOT NULL ORDER BY j.id LIMIT ?3`, []any{c.WorkflowID, c.RunID, Few}, sqlite.ScanString)
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func (l *factReader) compensationCounts(workflowID int64) (counts workflow.Statu
 		status workflow.JobStatus
 		n      int64
 	}
-	groups, err := look(l, `SELECT iif(j.skipped_by = 0, 9, j.status), COUNT(*) FROM stage s JOIN job j ON j.stage_id = s.id
+	groups, err := selectFacts(l, `SELECT iif(j.skipped_by = 0, 9, j.status), COUNT(*) FROM stage s JOIN job j ON j.stage_id = s.id
 		WHERE s.workflow_id = ? AND s.kind = 'compensation' GROUP BY 1`, []any{workflowID}, func(r sqlite.Scanner) (g group, err error) { return g, r.Scan(&g.status, &g.n) })
 	for _, g := range groups {
 		counts[g.status] = g.n
@@ -137,7 +137,7 @@ func (s Workflows) Failed(ctx context.Context, workflowID int64, page sqlite.Pag
 
 // failedTasks returns the jobs of a workflow that are not in its compensation.
 func (l *factReader) failedTasks(workflowID, runID int64, page sqlite.Page) ([]stage.FailedTask, error) {
-	return look(l, `SELECT j.id, j.name, COALESCE(s.name, ''), j.status,
+	return selectFacts(l, `SELECT j.id, j.name, COALESCE(s.name, ''), j.status,
 			j.status = {canceled} AND j.claimed_ms IS NOT NULL OR EXISTS (SELECT 1 FROM attempt a WHERE a.job_id = j.id AND `+Started+`),
 			EXISTS (SELECT 1 FROM job v WHERE v.undoes_id = j.id AND v.status != {disabled} AND v.skipped_by IS NOT 0),
 			(SELECT COUNT(*) FROM attempt x WHERE x.job_id = j.id AND x.run_id = ?2),

@@ -16,7 +16,7 @@ func (l *factReader) awaited(stages []stage.Stage) error {
 		if s.Kind != workflow.StageEnd || s.ParentID != nil || s.State != stage.NotStarted {
 			continue
 		}
-		hosts, err := look(l, `SELECT DISTINCT n.hostname FROM stage s JOIN workflow w ON w.id = s.workflow_id AND w.given_up IS NOT NULL AND w.is_canceled = 0, `+
+		hosts, err := selectFacts(l, `SELECT DISTINCT n.hostname FROM stage s JOIN workflow w ON w.id = s.workflow_id AND w.given_up IS NOT NULL AND w.is_canceled = 0, `+
 			AwaitedRunners+` WHERE s.id = ? ORDER BY n.hostname`, []any{s.ID},
 			func(r sqlite.Scanner) (host string, err error) { return host, r.Scan(&host) })
 		if err != nil {

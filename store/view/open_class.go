@@ -28,7 +28,7 @@ func (s Scheduling) OpenClasses(ctx context.Context, workflowID int64, wanted fu
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
 	l := factReader{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
-	all, err := look(&l, SelectClasses+`WHERE c.workflow_id = ? ORDER BY c.id`, []any{workflowID}, ScanClass)
+	all, err := selectFacts(&l, SelectClasses+`WHERE c.workflow_id = ? ORDER BY c.id`, []any{workflowID}, ScanClass)
 	if err != nil {
 		return nil, fmt.Errorf("read the claim classes of workflow %d: %w", workflowID, err)
 	}

@@ -60,7 +60,7 @@ func simulatedBreakers(ctx context.Context, tx *sql.Tx) (b retry.SimulatedBreake
 		b.Nodes = &nodes
 	}
 	b.Of = map[int64][]workflow.CircuitBreaker{}
-	_, err = look(&l, `SELECT id, json_extract(policy, '$.circuit_breakers') FROM workflow
+	_, err = selectFacts(&l, `SELECT id, json_extract(policy, '$.circuit_breakers') FROM workflow
 		WHERE is_hidden = 0 AND json_extract(policy, '$.circuit_breakers') IS NOT NULL`, nil, func(r sqlite.Scanner) (none struct{}, err error) {
 		var id int64
 		var text string

@@ -13,7 +13,7 @@ import (
 
 // attempts counts the ended attempts of a run.
 func (l *factReader) attempts(workflowID, runID, failed int64) (c stage.AttemptCounts, err error) {
-	_, err = look(l, `SELECT cause, n, retried FROM cause_count WHERE workflow_id = ? AND run_id = ? AND n > 0`, []any{workflowID, runID},
+	_, err = selectFacts(l, `SELECT cause, n, retried FROM cause_count WHERE workflow_id = ? AND run_id = ? AND n > 0`, []any{workflowID, runID},
 		func(r sqlite.Scanner) (none struct{}, err error) {
 			var cause workflow.CauseKind
 			var n, retried int64
@@ -45,7 +45,7 @@ func (l *factReader) attempts(workflowID, runID, failed int64) (c stage.AttemptC
 // allocationReasons returns why the latest allocation of each scheduler of a run was
 // requested.
 func (l *factReader) allocationReasons(workflowID, runID int64) ([]string, error) {
-	return look(l, `SELECT iif(COALESCE(s.name, '') = '', '', s.name || ': ') || a.why FROM allocation a LEFT JOIN slurm_scheduler s ON s.id = a.scheduler_config_id
+	return selectFacts(l, `SELECT iif(COALESCE(s.name, '') = '', '', s.name || ': ') || a.why FROM allocation a LEFT JOIN slurm_scheduler s ON s.id = a.scheduler_config_id
 		WHERE a.why != '' AND a.id IN (SELECT MAX(id) FROM allocation WHERE workflow_id = ? AND run_id = ? GROUP BY scheduler_config_id) ORDER BY a.id DESC LIMIT ?`,
 		[]any{workflowID, runID, Few}, sqlite.ScanString)
 }
@@ -78,7 +78,7 @@ func (l *factReader) canceledBy(workflowID, canceled int64) ([]stage.CanceledGro
 	if canceled == 0 {
 		return nil, nil
 	}
-	return look(l, `SELECT c.skipped_by, c.ended_by, c.n, c.name, COALESCE(x.name, '') FROM (
+	return selectFacts(l, `SELECT c.skipped_by, c.ended_by, c.n, c.name, COALESCE(x.name, '') FROM (
 			SELECT COALESCE(skipped_by, 0) AS skipped_by, iif(cancel_fence = fence AND cancel_for IS NULL, ended_by, NULL) AS ended_by, COUNT(*) AS n, MIN(id), name
 			FROM job WHERE workflow_id = ? AND status = {canceled} GROUP BY 1, 2) c LEFT JOIN job x ON x.id = c.skipped_by
 		WHERE c.skipped_by > 0 OR c.ended_by IS NOT NULL ORDER BY c.n DESC, c.skipped_by, c.ended_by LIMIT ?`, []any{workflowID, Few},

@@ -34,7 +34,7 @@ func (s Scheduling) Runtimes(ctx context.Context, classes []int64) (map[int64][]
 	l := factReader{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	all := make(map[int64][]time.Duration, len(classes))
 	for _, id := range classes {
-		all[id], err = look(&l, selectRuntimes, []any{id, runtimesSought, runtimesRead},
+		all[id], err = selectFacts(&l, selectRuntimes, []any{id, runtimesSought, runtimesRead},
 			func(r sqlite.Scanner) (time.Duration, error) {
 				var ms int64
 				err := r.Scan(&ms)

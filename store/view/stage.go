@@ -29,7 +29,7 @@ func (s Workflows) Stages(ctx context.Context, workflowID int64) ([]stage.Stage,
 
 // stages reads the stages that meet a condition, with their job counts.
 func (l *factReader) stages(condition string, args ...any) ([]stage.Stage, error) {
-	rows, err := look(l, `SELECT `+row.StageColumns+` FROM `+row.StageTables+` WHERE `+condition+` ORDER BY s.id`, args, row.ScanStage)
+	rows, err := selectFacts(l, `SELECT `+row.StageColumns+` FROM `+row.StageTables+` WHERE `+condition+` ORDER BY s.id`, args, row.ScanStage)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (l *factReader) stages(condition string, args ...any) ([]stage.Stage, error
 		stage, n int64
 		status   workflow.JobStatus
 	}
-	groups, err := look(l, `SELECT stage_id, status, COUNT(*) FROM job WHERE stage_id IN (SELECT value FROM json_each(?)) GROUP BY stage_id, status`,
+	groups, err := selectFacts(l, `SELECT stage_id, status, COUNT(*) FROM job WHERE stage_id IN (SELECT value FROM json_each(?)) GROUP BY stage_id, status`,
 		[]any{sqlite.IDList(ids)}, func(r sqlite.Scanner) (g group, err error) { return g, r.Scan(&g.stage, &g.status, &g.n) })
 	if err != nil {
 		return nil, err

@@ -178,7 +178,7 @@ type activeNode struct {
 }
 
 func (l *factReader) activeNodes(id int64) ([]activeNode, error) {
-	return look(l, `SELECT labels, end_time FROM compute_node WHERE workflow_id = ? AND is_active = 1`, []any{id},
+	return selectFacts(l, `SELECT labels, end_time FROM compute_node WHERE workflow_id = ? AND is_active = 1`, []any{id},
 		func(r sqlite.Scanner) (n activeNode, err error) {
 			var labels, end sql.NullString
 			if err := r.Scan(&labels, &end); err != nil {
@@ -200,7 +200,7 @@ type readyGroup struct {
 }
 
 func (l *factReader) readyGroups(id int64) ([]readyGroup, error) {
-	return look(l, `SELECT c.labels, q.runtime_s, COUNT(*) FROM claim_class c
+	return selectFacts(l, `SELECT c.labels, q.runtime_s, COUNT(*) FROM claim_class c
 			JOIN resource_requirements q ON q.id = c.requirements_id JOIN job j ON j.class_id = c.id AND j.status = {ready}
 		WHERE c.workflow_id = ? GROUP BY c.labels, q.runtime_s`, []any{id},
 		func(r sqlite.Scanner) (g readyGroup, err error) { return g, r.Scan(&g.labels, &g.runtime, &g.jobs) })

@@ -34,10 +34,10 @@ func (s Scheduling) Supply(ctx context.Context, workflowID int64, lead time.Dura
 	if err != nil {
 		return supply, OrNotFound(err, "workflow", workflowID)
 	}
-	if supply.Asked, err = look(&l, listAskedAllocations, []any{workflowID}, scanAskedAllocation); err != nil {
+	if supply.Asked, err = selectFacts(&l, listAskedAllocations, []any{workflowID}, scanAskedAllocation); err != nil {
 		return supply, fmt.Errorf("list the allocations requested by actions of workflow %d: %w", workflowID, err)
 	}
-	if supply.Live, err = look(&l, listLiveAllocations, nil, ScanAllocation); err != nil {
+	if supply.Live, err = selectFacts(&l, listLiveAllocations, nil, ScanAllocation); err != nil {
 		return supply, fmt.Errorf("list live allocations: %w", err)
 	}
 	if supply.Loads, err = l.loads(workflowID); err != nil {

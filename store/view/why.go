@@ -61,7 +61,8 @@ func (l *factReader) row(query string, args []any, dest ...any) error {
 	return l.tx.QueryRowContext(l.ctx, query, args...).Scan(dest...)
 }
 
-func look[T any](l *factReader, query string, args []any, scan func(sqlite.Scanner) (T, error)) ([]T, error) {
+// selectFacts returns the rows of a query, read by scan.
+func selectFacts[T any](l *factReader, query string, args []any, scan func(sqlite.Scanner) (T, error)) ([]T, error) {
 	return sqlite.SelectContext(l.ctx, l.tx, scan, query, args...)
 }
 
@@ -152,7 +153,7 @@ func (l *factReader) dependencies(f *explain.JobFacts) error {
 		status workflow.JobStatus
 		n      int64
 	}
-	groups, err := look(l, `SELECT j.status, COUNT(*) FROM gate_dependency d JOIN job j ON j.id = d.job_id WHERE d.gate_id = ? GROUP BY j.status`,
+	groups, err := selectFacts(l, `SELECT j.status, COUNT(*) FROM gate_dependency d JOIN job j ON j.id = d.job_id WHERE d.gate_id = ? GROUP BY j.status`,
 		[]any{*f.Job.GateID}, func(r sqlite.Scanner) (g group, err error) { return g, r.Scan(&g.status, &g.n) })
 	if err != nil {
 		return err
@@ -168,10 +169,10 @@ func (l *factReader) dependencies(f *explain.JobFacts) error {
 	}
 	scan := func(r sqlite.Scanner) (d explain.DependencyFact, err error) { return d, r.Scan(&d.Name, &d.Status) }
 	const query = `SELECT j.name, j.status FROM gate_dependency d JOIN job j ON j.id = d.job_id WHERE d.gate_id = ? AND j.status `
-	if f.Open, err = look(l, query+`NOT BETWEEN 5 AND 9 ORDER BY j.id LIMIT ?`, []any{*f.Job.GateID, Few}, scan); err != nil {
+	if f.Open, err = selectFacts(l, query+`NOT BETWEEN 5 AND 9 ORDER BY j.id LIMIT ?`, []any{*f.Job.GateID, Few}, scan); err != nil {
 		return err
 	}
-	f.Unsuccessful, err = look(l, query+`BETWEEN 6 AND 8 ORDER BY j.id LIMIT ?`, []any{*f.Job.GateID, Few}, scan)
+	f.Unsuccessful, err = selectFacts(l, query+`BETWEEN 6 AND 8 ORDER BY j.id LIMIT ?`, []any{*f.Job.GateID, Few}, scan)
 	return err
 }
 
@@ -208,7 +209,7 @@ func (l *factReader) place(f *explain.JobFacts, class int64) error {
 
 // classes returns the classes of a workflow that have claimable jobs, and the class also.
 func (l *factReader) classes(workflowID, also int64) ([]explain.ClassFact, error) {
-	return look(l, `SELECT * FROM (
+	return selectFacts(l, `SELECT * FROM (
 			SELECT c.id, c.priority, c.scheduler_id, c.labels, c.login, q.num_cpus, q.num_gpus, q.num_nodes, q.memory_bytes, q.runtime_s,
 				(SELECT COUNT(*) FROM job WHERE class_id = c.id AND status = {ready} AND not_before_ms <= ?2) AS jobs,
 				COALESCE((SELECT name FROM job WHERE class_id = c.id AND status = {ready} AND not_before_ms <= ?2 LIMIT 1), '')
@@ -233,11 +234,11 @@ func (l *factReader) classes(workflowID, also int64) ([]explain.ClassFact, error
 // runners returns the resources of the live runners of a workflow, and how much of them is
 // free.
 func (l *factReader) runners(workflowID int64) ([]placement.RunnerFacts, error) {
-	runners, err := look(l, SelectRunnerFacts, []any{workflowID}, func(r sqlite.Scanner) (placement.RunnerFacts, error) { return ScanRunnerFacts(r, l.nowMS) })
+	runners, err := selectFacts(l, SelectRunnerFacts, []any{workflowID}, func(r sqlite.Scanner) (placement.RunnerFacts, error) { return ScanRunnerFacts(r, l.nowMS) })
 	if err != nil || len(runners) == 0 {
 		return runners, err
 	}
-	neighbours, err := look(l, selectHostNeighbours, []any{workflowID}, ScanNeighbour)
+	neighbours, err := selectFacts(l, selectHostNeighbours, []any{workflowID}, ScanNeighbour)
 	besides(runners, neighbours)
 	return runners, err
 }
@@ -326,7 +327,7 @@ func (l *factReader) workflow(id int64) (f explain.WorkflowFacts, err error) {
 		return f, err
 	}
 	each := func(query string, scan func(sqlite.Scanner) error, args ...any) error {
-		_, err := look(l, query, args, func(r sqlite.Scanner) (struct{}, error) { return struct{}{}, scan(r) })
+		_, err := selectFacts(l, query, args, func(r sqlite.Scanner) (struct{}, error) { return struct{}{}, scan(r) })
 		return err
 	}
 	if f.Counts.ByCategory, err = CategoryCounts(each, id, f.RunID); err != nil {
@@ -359,11 +360,11 @@ func (l *factReader) workflow(id int64) (f explain.WorkflowFacts, err error) {
 	if f.Runners, err = l.runners(id); err != nil {
 		return f, err
 	}
-	f.Held, err = look(l, `SELECT name FROM job WHERE workflow_id = ? AND status = {pending_failed} ORDER BY id LIMIT ?`, []any{id, Few}, sqlite.ScanString)
+	f.Held, err = selectFacts(l, `SELECT name FROM job WHERE workflow_id = ? AND status = {pending_failed} ORDER BY id LIMIT ?`, []any{id, Few}, sqlite.ScanString)
 	if err != nil {
 		return f, err
 	}
-	f.Failures, err = look(l, `SELECT j.name, a.attempt_id, a.cause, a.confidence, a.status, a.return_code, a.cause_text
+	f.Failures, err = selectFacts(l, `SELECT j.name, a.attempt_id, a.cause, a.confidence, a.status, a.return_code, a.cause_text
 		FROM job j JOIN attempt a ON a.job_id = j.id AND a.run_id = ? AND a.attempt_id = j.attempt_id
 		WHERE j.workflow_id = ? AND j.status IN ({failed}, {terminated}) ORDER BY a.end_ms DESC, j.id DESC LIMIT ?`, []any{f.RunID, id, Few},
 		func(r sqlite.Scanner) (x explain.FailureFact, err error) {
@@ -374,7 +375,7 @@ func (l *factReader) workflow(id int64) (f explain.WorkflowFacts, err error) {
 
 // verdict returns how the run ended; nil before its end.
 func (l *factReader) verdict(id int64) (*stage.EndPayload, error) {
-	verdicts, err := look(l, `SELECT v.payload FROM workflow w
+	verdicts, err := selectFacts(l, `SELECT v.payload FROM workflow w
 		JOIN verdict v ON v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation WHERE w.id = ? AND w.has_ended = 1`,
 		[]any{id}, sqlite.ScanString)
 	if err != nil || len(verdicts) == 0 {
@@ -393,7 +394,7 @@ func (l *factReader) counts(f *explain.WorkflowFacts) error {
 		status workflow.JobStatus
 		n      int64
 	}
-	groups, err := look(l, `SELECT status, n FROM job_count WHERE workflow_id = ?`, []any{f.ID},
+	groups, err := selectFacts(l, `SELECT status, n FROM job_count WHERE workflow_id = ?`, []any{f.ID},
 		func(r sqlite.Scanner) (g group, err error) { return g, r.Scan(&g.status, &g.n) })
 	if err != nil {
 		return err
@@ -419,7 +420,7 @@ func (l *factReader) counts(f *explain.WorkflowFacts) error {
 		n       int64
 		retried int64
 	}
-	causes, err := look(l, `SELECT cause, n, retried FROM cause_count WHERE workflow_id = ? AND run_id = ? AND n > 0`, []any{f.ID, f.RunID},
+	causes, err := selectFacts(l, `SELECT cause, n, retried FROM cause_count WHERE workflow_id = ? AND run_id = ? AND n > 0`, []any{f.ID, f.RunID},
 		func(r sqlite.Scanner) (e ended, err error) { return e, r.Scan(&e.cause, &e.n, &e.retried) })
 	if err != nil {
 		return err
@@ -436,7 +437,7 @@ func (l *factReader) counts(f *explain.WorkflowFacts) error {
 
 // classifications returns the classifications of a job that ended its holds, oldest first.
 func (l *factReader) classifications(job int64) ([]hold.PastClassification, error) {
-	return look(l, `SELECT run_id, attempt_id, at_ms, status, author, reason, confidence, memory, runtime FROM classification WHERE job_id = ? ORDER BY id`,
+	return selectFacts(l, `SELECT run_id, attempt_id, at_ms, status, author, reason, confidence, memory, runtime FROM classification WHERE job_id = ? ORDER BY id`,
 		[]any{job}, func(r sqlite.Scanner) (c hold.PastClassification, err error) {
 			return c, r.Scan(&c.RunID, &c.Attempt, &c.AtMS, &c.Status, &c.Author, &c.Reason, &c.Confidence, &c.Memory, &c.Runtime)
 		})

@@ -36,10 +36,10 @@ func TestReloadAuth(t *testing.T) {
 `,
 			Requests: []string{reload},
 		}},
-		clitest.Case{Args: "admin reload-auth", Routes: clitest.Routes{reload: {Status: 422, Body: `{"error":{"message":"line 3 of users is no user","hint":"the former users stay"}}`}}, Want: clitest.Result{
+		clitest.Case{Args: "admin reload-auth", Routes: clitest.Routes{reload: {Status: 422, Body: `{"error":{"message":"line 3 of users is no user","hint":"the users are unchanged"}}`}}, Want: clitest.Result{
 			Status: cli.ExitRefused,
 			Stderr: `error: line 3 of users is no user
-hint: the former users stay
+hint: the users are unchanged
 `,
 			Requests: []string{reload},
 		}},

@@ -57,7 +57,7 @@ func Submit(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, r 
 	if chosen && !plan.AutoSchedule && (len(plan.Planned) > 0 || plan.LaterActions > 0) {
 		a.Note("warning: --account, --partition and --qos have no effect: the specification has schedule_nodes actions, whose Slurm schedulers say where")
 	}
-	n := len(plan.Asked)
+	n := len(plan.Requested)
 	if err := NoAllocation(a, plan); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func Submit(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, r 
 		fmt.Fprintln(w, whatHappens(plan))
 		fmt.Fprintf(w, "`%[1]s status %[2]d` says how far it is, `%[1]s sq` what Slurm does, `%[1]s why JOB` why a job is where it is.\n", cli.Prefix(a), id)
 		WriteChoices(w, plan.Choices, plan.NoForecast, 2)
-		for _, refusal := range plan.Refused {
+		for _, refusal := range plan.Rejected {
 			fmt.Fprintf(w, "Rejected: %s\n", refusal)
 		}
 		for _, jobs := range plan.ReadyJobs {
@@ -101,14 +101,14 @@ func isWaitedFor(plan *api.SchedulePlan, reason string) bool {
 func whatHappens(plan *api.SchedulePlan) string {
 	text := "Nothing is requested from Slurm now"
 	switch {
-	case len(plan.Asked) > 0:
-		text = fmt.Sprintf("Requested %s from Slurm: %s", workflow.CountOf(int64(len(plan.Asked)), "allocation", "allocations"), SlurmIDs(plan.Asked))
+	case len(plan.Requested) > 0:
+		text = fmt.Sprintf("Requested %s from Slurm: %s", workflow.CountOf(int64(len(plan.Requested)), "allocation", "allocations"), SlurmIDs(plan.Requested))
 	case refusedAs(plan, slurm.Ambiguous):
 		text = "Slurm gave no clear answer, and the daemon checks whether it has the job"
 	case len(plan.Refusals) > 0:
 		text = "Slurm rejects the request for now, and the daemon tries again"
 	}
-	if len(plan.Asked) == 0 && len(plan.Waits) > 0 {
+	if len(plan.Requested) == 0 && len(plan.Waits) > 0 {
 		text += ": " + plan.Waits[0].Reason
 	}
 	switch {
@@ -117,7 +117,7 @@ func whatHappens(plan *api.SchedulePlan) string {
 	case plan.LaterActions > 0:
 		text += fmt.Sprintf("; %s more later", workflow.CountOf(plan.LaterActions, "action requests", "actions request"))
 	}
-	if plan.LookedAfter && !plan.AutoSchedule {
+	if plan.RequestsMore && !plan.AutoSchedule {
 		text += "; for jobs that are retried or lose their allocation, the daemon requests others of the same scheduler"
 	}
 	return text + "."

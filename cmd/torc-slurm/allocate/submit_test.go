@@ -28,10 +28,10 @@ func TestWhatHappens(t *testing.T) {
 		plan api.SchedulePlan
 		want string
 	}{
-		{api.SchedulePlan{Asked: []api.Allocation{{SlurmJobID: 812}, {}}, LaterActions: 1}, "Requested 2 allocations from Slurm: 812, (not yet known); 1 action requests more later."},
-		{api.SchedulePlan{AutoSchedule: true, LookedAfter: true, Waits: []api.ScheduleWait{{Reason: "the quota is used"}}}, "Nothing is requested from Slurm now: the quota is used; the daemon requests more when ready jobs do not fit existing allocations."},
+		{api.SchedulePlan{Requested: []api.Allocation{{SlurmJobID: 812}, {}}, LaterActions: 1}, "Requested 2 allocations from Slurm: 812, (not yet known); 1 action requests more later."},
+		{api.SchedulePlan{AutoSchedule: true, RequestsMore: true, Waits: []api.ScheduleWait{{Reason: "the quota is used"}}}, "Nothing is requested from Slurm now: the quota is used; the daemon requests more when ready jobs do not fit existing allocations."},
 		{api.SchedulePlan{Refusals: []api.ScheduleRefusal{{Class: "ambiguous"}}, LaterActions: 2}, "Slurm gave no clear answer, and the daemon checks whether it has the job; 2 actions request more later."},
-		{api.SchedulePlan{LookedAfter: true, Refusals: []api.ScheduleRefusal{{Class: "temporary"}}}, "Slurm rejects the request for now, and the daemon tries again; for jobs that are retried or lose their allocation, the daemon requests others of the same scheduler."},
+		{api.SchedulePlan{RequestsMore: true, Refusals: []api.ScheduleRefusal{{Class: "temporary"}}}, "Slurm rejects the request for now, and the daemon tries again; for jobs that are retried or lose their allocation, the daemon requests others of the same scheduler."},
 	} {
 		if got := whatHappens(&tt.plan); got != tt.want {
 			t.Errorf("%s\nwant %s", got, tt.want)
@@ -58,7 +58,7 @@ func TestSubmit(t *testing.T) {
 			Args: "submit", Environ: []string{"SBATCH_ACCOUNT=ours", "SBATCH_PARTITION=long"},
 			Routes: clitest.Routes{
 				"POST /workflows/7/submit": {Body: api.SchedulePlan{
-					Planned: []api.PlannedAllocations{{}}, Asked: []api.Allocation{{SlurmJobID: 812}}, Refused: []string{"one more: the limit of jobs"},
+					Planned: []api.PlannedAllocations{{}}, Requested: []api.Allocation{{SlurmJobID: 812}}, Rejected: []string{"one more: the limit of jobs"},
 					ReadyJobs: []api.ScheduledJobs{{Ready: 3, Uncovered: 1, Reason: "too large"}}, Unfit: []api.UnfitJobs{{Text: "job a needs 9 GPUs"}},
 				}},
 			},

@@ -70,12 +70,12 @@ func showQueue(ctx context.Context, a *cli.Factory, c *cli.Connection, filter cl
 	switch {
 	case queue.Stale != "":
 		polled := "Slurm has not been polled yet"
-		if queue.LookedMS != 0 {
-			polled = "the data is from " + clockOf(queue.LookedMS, now)
+		if queue.PolledMS != 0 {
+			polled = "the data is from " + clockOf(queue.PolledMS, now)
 		}
 		a.Note("warning: %s; %s", queue.Stale, polled)
 	case a.Format == cli.FormatTable && slices.ContainsFunc(queue.Items, isLive):
-		a.Note("%s", pollAge(queue.LookedMS, now))
+		a.Note("%s", pollAge(queue.PolledMS, now))
 	}
 	return cli.ShowList(a, queueColumns(now), queue.Items)
 }

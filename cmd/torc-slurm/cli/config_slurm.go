@@ -26,7 +26,7 @@ type SlurmServerConfig struct {
 	StopSecs               float64 `toml:"stop_secs,omitzero" json:"stop_secs,omitempty"`                               // that runners may take to leave a preempted allocation
 	CancelAgainSecs        float64 `toml:"cancel_again_secs,omitzero" json:"cancel_again_secs,omitempty"`               // until a scancel without effect is repeated
 	CommentSecs            float64 `toml:"comment_secs,omitzero" json:"comment_secs,omitempty"`                         // between two comments that show progress in squeue
-	DaemonPatienceSecs     float64 `toml:"daemon_patience_secs,omitzero" json:"daemon_patience_secs,omitempty"`         // a runner waits at its start for a daemon that is away
+	DaemonPatienceSecs     float64 `toml:"daemon_patience_secs,omitzero" json:"daemon_patience_secs,omitempty"`         // a runner waits at its start for a daemon that does not answer
 	SignalLeadSecs         float64 `toml:"signal_lead_secs,omitzero" json:"signal_lead_secs,omitempty"`                 // before its end that Slurm signals a runner
 
 	MinWalltimeSecs float64 `toml:"min_walltime_secs,omitzero" json:"min_walltime_secs,omitempty"` // minimum of a request

@@ -327,7 +327,7 @@ func TestRecoverUnderSlurm(t *testing.T) {
 		Schedulers: []api.PlannedScheduler{{Name: "short_regen", Account: "ours", Partition: "short", Walltime: "01:00:00", Nodes: 1, NumAllocations: 2, JobIDs: []int64{41, 42}, IsNew: true}},
 	}
 	submitted := planned
-	submitted.Submission = &api.SchedulePlan{WorkflowID: 12, AutoSchedule: true, LookedAfter: true, Asked: []api.Allocation{{SlurmJobID: 812}}}
+	submitted.Submission = &api.SchedulePlan{WorkflowID: 12, AutoSchedule: true, RequestsMore: true, Requested: []api.Allocation{{SlurmJobID: 812}}}
 	const regenerate, startRun = "POST /workflows/12/regenerate", "POST /workflows/12/start_run"
 	routes := quiet.With(clitest.Routes{
 		askRecover: {Body: proposal(true)}, regenerate: {Body: submitted},

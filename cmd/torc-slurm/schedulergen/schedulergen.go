@@ -202,7 +202,7 @@ func (r *Regeneration) JSON() any {
 		Live: r.live, Warnings: r.warnings, Submitted: r.plan != nil,
 	}
 	if r.plan != nil {
-		out.AllocationsSubmitted = int64(len(r.plan.Asked))
+		out.AllocationsSubmitted = int64(len(r.plan.Requested))
 		out.AllocationsDeferred = max(0, out.TotalAllocations-out.AllocationsSubmitted)
 	}
 	return out
@@ -240,9 +240,9 @@ func (r *Regeneration) Write(w io.Writer) {
 	switch {
 	case r.flags.DryRun:
 		fmt.Fprintln(w, "Nothing was changed: this was a dry run.")
-	case r.plan != nil && len(r.plan.Asked) > 0:
-		fmt.Fprintf(w, "Requested %s from Slurm: %s\n", workflow.CountOf(int64(len(r.plan.Asked)), "allocation", "allocations"), allocate.SlurmIDs(r.plan.Asked))
-	case r.plan != nil && !r.plan.LookedAfter:
+	case r.plan != nil && len(r.plan.Requested) > 0:
+		fmt.Fprintf(w, "Requested %s from Slurm: %s\n", workflow.CountOf(int64(len(r.plan.Requested)), "allocation", "allocations"), allocate.SlurmIDs(r.plan.Requested))
+	case r.plan != nil && !r.plan.RequestsMore:
 		fmt.Fprintln(w, "Nothing is requested from Slurm, now or later.")
 	case r.plan != nil:
 		fmt.Fprintln(w, "Nothing is requested from Slurm now; the daemon requests allocations when ready jobs do not fit existing ones.")

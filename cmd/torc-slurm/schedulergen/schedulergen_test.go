@@ -109,7 +109,7 @@ func TestSubmission(t *testing.T) {
 		clitest.Case{Args: "regenerate submit", Routes: answer(api.SchedulePlan{WorkflowID: 12}), Want: clitest.Result{
 			Stdout: line + "Nothing is requested from Slurm, now or later.\n", Requests: requests,
 		}},
-		clitest.Case{Args: "regenerate submit -f json", Routes: answer(api.SchedulePlan{WorkflowID: 12, LookedAfter: true, Asked: []api.Allocation{{SlurmJobID: 812}}}), Want: clitest.Result{
+		clitest.Case{Args: "regenerate submit -f json", Routes: answer(api.SchedulePlan{WorkflowID: 12, RequestsMore: true, Requested: []api.Allocation{{SlurmJobID: 812}}}), Want: clitest.Result{
 			Stdout: `{
   "workflow_id": 12,
   "pending_jobs": 2,

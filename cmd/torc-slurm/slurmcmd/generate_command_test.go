@@ -215,9 +215,9 @@ Not known:   there is no accounting record of Slurm job 814
 `,
 			Requests: []string{"POST /workflows/12/slurm_usage", "GET /workflows/12", "GET /scheduled_compute_nodes?workflow_id=12"},
 		}},
-		clitest.Case{Args: "slurm usage 12", Routes: routes.With(clitest.Routes{usage: {Status: 503, Body: `{"error":{"message":"slurmdbd is away"}}`}}), Want: clitest.Result{
+		clitest.Case{Args: "slurm usage 12", Routes: routes.With(clitest.Routes{usage: {Status: 503, Body: `{"error":{"message":"slurmdbd does not answer"}}`}}), Want: clitest.Result{
 			Status:   cli.ExitUnreachable,
-			Stderr:   "error: slurmdbd is away\n",
+			Stderr:   "error: slurmdbd does not answer\n",
 			Requests: []string{"POST /workflows/12/slurm_usage"},
 		}},
 	)

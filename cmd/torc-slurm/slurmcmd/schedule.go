@@ -148,17 +148,17 @@ type allocated struct {
 	WorkflowID int64            `json:"workflow_id"`
 	Message    string           `json:"message"`
 	Items      []api.Allocation `json:"allocations"`
-	Refused    string           `json:"refused,omitempty"`
+	Rejected   string           `json:"refused,omitempty"`
 }
 
 func showAllocated(a *cli.Factory, id int64, answer *api.AllocateResponse) error {
 	message := fmt.Sprintf("Successfully running %s", workflow.CountOf(int64(len(answer.Items)), "Slurm job", "Slurm jobs"))
-	status := map[bool]string{true: "success", false: "partial_success"}[answer.Refused == ""]
-	if err := a.ShowMessage(allocated{status, id, message, answer.Items, answer.Refused}, "%s: %s", message, allocate.SlurmIDs(answer.Items)); err != nil {
+	status := map[bool]string{true: "success", false: "partial_success"}[answer.Rejected == ""]
+	if err := a.ShowMessage(allocated{status, id, message, answer.Items, answer.Rejected}, "%s: %s", message, allocate.SlurmIDs(answer.Items)); err != nil {
 		return err
 	}
-	if answer.Refused != "" {
-		return cli.FailedErrorf("Slurm rejected further requests: %s", answer.Refused)
+	if answer.Rejected != "" {
+		return cli.FailedErrorf("Slurm rejected further requests: %s", answer.Rejected)
 	}
 	return nil
 }

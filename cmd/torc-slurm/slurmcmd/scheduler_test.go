@@ -187,7 +187,7 @@ error: interrupted
 			},
 		}},
 		// Slurm gives fewer, or none.
-		clitest.Case{Args: "slurm schedule 12 -n 3", Routes: only.With(clitest.Routes{create: {Body: api.AllocateResponse{Items: []api.Allocation{{SlurmJobID: 812}}, Refused: "the limit of jobs"}}}), Want: clitest.Result{
+		clitest.Case{Args: "slurm schedule 12 -n 3", Routes: only.With(clitest.Routes{create: {Body: api.AllocateResponse{Items: []api.Allocation{{SlurmJobID: 812}}, Rejected: "the limit of jobs"}}}), Want: clitest.Result{
 			Status: cli.ExitFailed,
 			Stdout: "Successfully running 1 Slurm job: 812\n",
 			Stderr: "error: Slurm rejected further requests: the limit of jobs\n",
@@ -239,7 +239,7 @@ func TestCancelAllocation(t *testing.T) {
 func TestScheduleDemand(t *testing.T) {
 	routes := ready.With(clitest.Routes{
 		"POST /workflows/12/plan":   {Body: api.SchedulePlan{WorkflowID: 12, Text: []string{"2 jobs: one allocation of debug"}}},
-		"POST /workflows/12/submit": {Body: api.SchedulePlan{WorkflowID: 12, AutoSchedule: true, LookedAfter: true, Asked: []api.Allocation{{SlurmJobID: 812}}}},
+		"POST /workflows/12/submit": {Body: api.SchedulePlan{WorkflowID: 12, AutoSchedule: true, RequestsMore: true, Requested: []api.Allocation{{SlurmJobID: 812}}}},
 	})
 	clitest.Check(t, New,
 		clitest.Case{Args: "slurm schedule 12", Environ: []string{"SBATCH_PARTITION=debug"}, Routes: routes, Want: clitest.Result{
@@ -383,7 +383,7 @@ Nothing was changed: this was a dry run.
 `,
 			Requests: []string{plainly},
 		}},
-		clitest.Case{Args: "slurm regenerate 12 --submit", Routes: submitted(api.SchedulePlan{WorkflowID: 12, LookedAfter: true, AutoSchedule: true}), Want: clitest.Result{
+		clitest.Case{Args: "slurm regenerate 12 --submit", Routes: submitted(api.SchedulePlan{WorkflowID: 12, RequestsMore: true, AutoSchedule: true}), Want: clitest.Result{
 			Stdout: `debug (new): 2 jobs for 01:00:00 in partition debug; 2 allocations are missing
 debug_2 (existing): 1 job for 02:00:00 in partition debug; 1 allocation is missing
 1 allocation exists already
@@ -398,7 +398,7 @@ Nothing is requested from Slurm now; the daemon requests allocations when ready 
 		// With --no-auto-schedule the daemon requests once, and says what it did not request.
 		clitest.Case{
 			Args: "slurm regenerate 12 --submit --no-auto-schedule -o out",
-			Routes: submitted(api.SchedulePlan{WorkflowID: 12, Asked: []api.Allocation{{SlurmJobID: 812}, {SlurmJobID: 813}}},
+			Routes: submitted(api.SchedulePlan{WorkflowID: 12, Requested: []api.Allocation{{SlurmJobID: 812}, {SlurmJobID: 813}}},
 				"a quota", "nothing asks for the 1 allocation of debug_2"),
 			Want: clitest.Result{
 				Stdout: `debug (new): 2 jobs for 01:00:00 in partition debug; 2 allocations are missing
@@ -413,7 +413,7 @@ Requested 2 allocations from Slurm: 812, 813
 		},
 		clitest.Case{
 			Args: "slurm regenerate 12 --submit --no-auto-schedule -o out",
-			Routes: submitted(api.SchedulePlan{WorkflowID: 12, Refused: []string{rejected}, NoAllocation: &api.Obstacle{Message: "ask Slurm for allocations of workflow 12: " + rejected}},
+			Routes: submitted(api.SchedulePlan{WorkflowID: 12, Rejected: []string{rejected}, NoAllocation: &api.Obstacle{Message: "ask Slurm for allocations of workflow 12: " + rejected}},
 				rejected),
 			Want: clitest.Result{
 				Status:   cli.ExitFailed,

@@ -36,7 +36,7 @@ var twelve = clitest.Routes{
 	getWorkflow: {Body: `{"id":12,"name":"w","user":"ann","run_id":1,"submission_directory":"$DIR"}`},
 	startRun:    {Body: api.RunStart{WorkflowID: 12, RunID: 1, Reason: "run 1 has already started"}},
 	getActions:  {Body: `[]`},
-	postSubmit:  {Body: api.SchedulePlan{WorkflowID: 12, AutoSchedule: true, LookedAfter: true, Asked: []api.Allocation{{SlurmJobID: 812}}}},
+	postSubmit:  {Body: api.SchedulePlan{WorkflowID: 12, AutoSchedule: true, RequestsMore: true, Requested: []api.Allocation{{SlurmJobID: 812}}}},
 }
 
 func TestSubmitRejects(t *testing.T) {
