@@ -105,6 +105,11 @@ type JobCounts struct {
 	PendingFailed int64 `json:"pending_failed"`
 }
 
+// Complete returns how many jobs are complete, in the sense of workflow.JobStatus.IsComplete.
+func (c *JobCounts) Complete() int64 {
+	return c.Completed + c.Failed + c.Canceled + c.Terminated + c.Disabled
+}
+
 // MainStage is the jobs of a workflow that are in no other stage.
 type MainStage struct {
 	TotalJobs    int64     `json:"total_jobs"`

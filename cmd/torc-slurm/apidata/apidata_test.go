@@ -71,11 +71,11 @@ func TestCounts(t *testing.T) {
 	if got := strings.Join(CountParts(all), ", "); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if got := CountDone(all); got != 40 {
+	if got := all.Complete(); got != 40 {
 		t.Errorf("%d are complete, want 40", got)
 	}
-	if CountParts(none) != nil || CountDone(none) != 0 {
-		t.Errorf("of no jobs: %v, %d", CountParts(none), CountDone(none))
+	if CountParts(none) != nil || none.Complete() != 0 {
+		t.Errorf("of no jobs: %v, %d", CountParts(none), none.Complete())
 	}
 }
 

@@ -11,14 +11,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// cancelWithin is how long cancel waits for Slurm.
+// cancelWithin is how long AwaitGone waits for Slurm.
 const cancelWithin = time.Minute
 
-// cancelLook is how often Slurm is asked meanwhile, at most.
-const cancelLook = 3 * time.Second
+// cancelPollAge is the maximum age of the poll of Slurm that AwaitGone accepts.
+const cancelPollAge = 3 * time.Second
 
-// AwaitGone waits, not for long, until the allocations of a workflow have ended,
-// and returns those that are left.
+// AwaitGone waits up to a minute until the allocations of a workflow have ended, and
+// returns those that have not.
 func AwaitGone(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, before []api.Allocation) ([]api.QueuedAllocation, error) {
 	if len(before) == 0 {
 		return nil, nil
@@ -28,11 +28,11 @@ func AwaitGone(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64,
 	}
 	deadline := a.Now().Add(cancelWithin)
 	for {
-		queue, err := c.Allocations.Queue(ctx, client.AllocationQueueFilter{WorkflowID: id, MaxAge: cancelLook})
+		queue, err := c.Allocations.Queue(ctx, client.AllocationQueueFilter{WorkflowID: id, MaxAge: cancelPollAge})
 		if err != nil {
 			return nil, err
 		}
-		left := slices.DeleteFunc(queue.Items, func(l api.QueuedAllocation) bool { // asked for since, to undo the run
+		left := slices.DeleteFunc(queue.Items, func(l api.QueuedAllocation) bool { // requested since then, to undo the run
 			return l.CancelMS == 0 && !slices.ContainsFunc(before, func(x api.Allocation) bool { return x.IntentID == l.IntentID })
 		})
 		if len(left) == 0 {

@@ -57,11 +57,6 @@ func CountParts(c api.JobCounts) []string {
 	return parts
 }
 
-// CountDone is the number of complete jobs.
-func CountDone(c api.JobCounts) int64 {
-	return c.Completed + c.Failed + c.Canceled + c.Terminated + c.Disabled
-}
-
 // NodeNames are the hosts of a workflow's active compute nodes.
 func NodeNames(ctx context.Context, c *cli.Connection, workflowID int64) (map[int64]string, error) {
 	active := true

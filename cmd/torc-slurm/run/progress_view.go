@@ -75,7 +75,7 @@ func (v progressView) lines(width int, p palette) []string {
 // bar returns a bar with the shares of the jobs that completed, ended without success, run and
 // are left.
 func (v progressView) bar(width int, p palette) string {
-	done := apidata.CountDone(v.Counts)
+	done := v.Counts.Complete()
 	tail := fmt.Sprintf(" %d/%d", done, v.Total)
 	room := min(width-len(tail)-2, 60)
 	bad := v.Counts.Failed + v.Counts.Terminated + v.Counts.Canceled
@@ -120,7 +120,7 @@ func (v progressView) numbers() string {
 
 // eta returns how long the remaining jobs take at the current rate; false if that is unknown.
 func (v progressView) eta() (time.Duration, bool) {
-	open := v.Total - apidata.CountDone(v.Counts)
+	open := v.Total - v.Counts.Complete()
 	if v.Rate <= 0 || open <= 0 || v.Elapsed < 2*time.Second {
 		return 0, false
 	}
@@ -161,7 +161,7 @@ func (t trouble) line() string {
 
 // plainLine returns the view as one line, for a log.
 func (v progressView) plainLine() string {
-	return fmt.Sprintf("%s  %d/%d  %s", cli.ClockTime(v.Elapsed), apidata.CountDone(v.Counts), v.Total, v.numbers())
+	return fmt.Sprintf("%s  %d/%d  %s", cli.ClockTime(v.Elapsed), v.Counts.Complete(), v.Total, v.numbers())
 }
 
 // rateText formats a rate, with about two digits.
