@@ -233,6 +233,7 @@ type variant struct {
 	jobs      int64               // each has room for so many side by side; 0: as many as a node has
 	vacancies *forecast.Vacancies // what is free for them
 	replaces  []*Allocation
+	first     bool // the next allocation is the first of the variant
 }
 
 // order returns the pools of jobs in the order in which the variant tries them.
@@ -342,7 +343,7 @@ func (c *chooser) option(v variant, by int64) *option {
 	x.packing.live, x.packing.pending = live, pending
 	vacancies := c.outlook.vacancies.Clone()
 	for _, f := range x.packing.drafts {
-		x.slots = append(x.slots, c.planned(f, vacancies))
+		x.slots = append(x.slots, c.planned(f, vacancies, f == x.packing.drafts[0]))
 	}
 	c.stagger(x.slots)
 	return x
@@ -351,11 +352,11 @@ func (c *chooser) option(v variant, by int64) *option {
 func startLikely(s *slot) int64 { return s.starts[likely] }
 
 // planned returns the slot of a new allocation.
-func (c *chooser) planned(f *draft, v *forecast.Vacancies) slot {
+func (c *chooser) planned(f *draft, v *forecast.Vacancies, first bool) slot {
 	shape := f.final(&c.set)
 	r := c.request(&shape, f.pool.Place)
 	s := slot{draft: f, room: roomOf(&shape, &c.set), cpus: c.charged(&shape, f.pool), free: c.take(v, &r)}
-	if s.wait = c.newWait(&r); s.free {
+	if s.wait = c.newWait(&r, first); s.free {
 		s.wait = c.Forecast.Wait(c.Now, &r, true)
 	}
 	f.wait, f.free = s.wait, s.free

@@ -70,8 +70,12 @@ func TestChoice(t *testing.T) {
 		"nothing free, and no experience":             {[]int64{0, 0, 0, 0}, 40, nil, "1 × 4 CPUs 53m0s"},
 		"long ones wait for long, short ones do not":  {[]int64{0, 0, 0, 0}, 40, []func(*Snapshot){week(func(*forecast.Past) {}), week(func(p *forecast.Past) { p.Walltime, p.Waited = 10*time.Minute, time.Minute })}, "10 × 4 CPUs 6m0s"},
 		"jobs end long before their declared runtime": {[]int64{4, 4, 0, 0}, 40, []func(*Snapshot){func(s *Snapshot) { s.Demand[0].LikelySeconds = 30 }}, "2 × 4 CPUs 9m0s"},
-		"for the stages that follow":                  {[]int64{4, 4, 4, 4}, 16, []func(*Snapshot){func(s *Snapshot) { s.Ahead = ahead(s, 16, 16, 1) }}, "1 × 4 CPUs 23m0s, 3 × 4 CPUs 18m0s"},
-		"the user's walltime is for the user to say":  {[]int64{4, 4, 4, 4}, 16, []func(*Snapshot){func(s *Snapshot) { s.Ahead, s.Pools[0].Walltime = ahead(s, 16), time.Hour }}, "4 × 4 CPUs 1h0m0s"},
+		"an estimate of one is not one for all": {[]int64{4, 4, 4, 4}, 2000, []func(*Snapshot){func(s *Snapshot) {
+			s.Forecast.Probes = []forecast.Probe{{Request: forecast.Request{Place: s.Pools[0].Place, Nodes: 1, Node: placement.FreeNode{CPUs: 4, MemoryBytes: 8 * gib}, Walltime: 24 * time.Hour}, At: noon, Start: noon}}
+			s.Demand[0].RuntimeSeconds = 60
+		}}, "1 × 16 CPUs 2h8m0s"},
+		"for the stages that follow":                 {[]int64{4, 4, 4, 4}, 16, []func(*Snapshot){func(s *Snapshot) { s.Ahead = ahead(s, 16, 16, 1) }}, "1 × 4 CPUs 23m0s, 3 × 4 CPUs 18m0s"},
+		"the user's walltime is for the user to say": {[]int64{4, 4, 4, 4}, 16, []func(*Snapshot){func(s *Snapshot) { s.Ahead, s.Pools[0].Walltime = ahead(s, 16), time.Hour }}, "4 × 4 CPUs 1h0m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sweep(tc.jobs, clusterOf(tc.free...))

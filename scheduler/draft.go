@@ -95,7 +95,7 @@ func (p *planner) workIn(s *Shape, pool *Pool, d *Demand, v *variant) time.Durat
 			return v.by
 		}
 	}
-	return v.by - p.newWait(&r).Likely
+	return v.by - p.newWait(&r, v.first).Likely
 }
 
 // roomOf returns the room in a fresh allocation.

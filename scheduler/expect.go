@@ -89,9 +89,17 @@ func (p *planner) take(v *forecast.Vacancies, r *forecast.Request) bool {
 }
 
 // newWait returns how long a new allocation would be pending that has to queue: no less than
-// those of ours that are pending in the same place and ask for no more.
-func (p *planner) newWait(r *forecast.Request) forecast.Wait {
-	w := p.Forecast.Wait(p.Now, r, false)
+// those of ours that are pending in the same place and ask for no more. First says that the plan
+// requests no other before it.
+func (p *planner) newWait(r *forecast.Request, first bool) forecast.Wait {
+	f := p.Forecast
+	if !first {
+		if p.taken == nil {
+			p.taken = f.Taken(p.Now)
+		}
+		f = p.taken
+	}
+	w := f.Wait(p.Now, r, false)
 	for i := range p.queued {
 		s := &p.queued[i]
 		if s.wait.Likely > w.Likely && s.request.Within(r) {

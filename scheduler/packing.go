@@ -77,6 +77,7 @@ func (p *planner) packFor(a *AutoSchedule, wants []*want, jobs []int64, v *varia
 				gates[pool] = g
 			}
 			for ; k.left[i] > 0 && room > 0 && g.left > 0; room, g.left = room-1, g.left-1 {
+				v.first = len(k.drafts) == 0
 				f := p.draft(pool, w.Demand, v)
 				if k.late = k.late || f == nil; f == nil {
 					break

@@ -139,6 +139,7 @@ type planner struct {
 	actions  []AutoSchedule
 	pools    map[string]*Pool
 	decision Decision
+	taken    *forecast.Forecast // for all but the first new allocation
 	queued   []slot             // pending allocations that have to queue
 	stuck    []forecast.Request // pending although their resources seem to be free
 }

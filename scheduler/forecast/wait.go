@@ -85,6 +85,14 @@ const (
 	otherQOS      = 0.3 // the weight of an earlier allocation with other QOS or account
 )
 
+// Taken returns the forecast without the answers of Slurm that an allocation would start at
+// once: one that was requested before has taken what was free.
+func (f *Forecast) Taken(now time.Time) *Forecast {
+	taken := *f
+	taken.Probes = slices.DeleteFunc(slices.Clone(f.Probes), func(p Probe) bool { return p.Start.Before(now.Add(Patience)) })
+	return &taken
+}
+
 // Wait returns how long an allocation would be pending if it were requested now. Free says
 // that its resources are free.
 func (f *Forecast) Wait(now time.Time, r *Request, free bool) Wait {
