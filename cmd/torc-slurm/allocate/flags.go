@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/outputdir"
 )
 
-// Flags are those of commands that ask for allocations.
+// Flags are those of commands that request allocations.
 type Flags struct {
 	OutputDir    string
 	MaxParallel  int64
@@ -66,7 +66,7 @@ func (f *Flags) PathOf(ctx context.Context, a *cli.Factory, c *cli.Connection, i
 	return cli.PathIn(submitted, a.Config.Client.Run.OutputDir), nil
 }
 
-// Create asks Slurm for allocations.
+// Create requests allocations from Slurm.
 func Create(ctx context.Context, c *cli.Connection, id int64, r *api.AllocateRequest) (*api.AllocateResponse, error) {
 	answer, err := c.Allocations.Create(ctx, id, r)
 	if err == nil {

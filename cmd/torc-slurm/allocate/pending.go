@@ -13,8 +13,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
-// ReviewPending tells of actions that will ask for allocations as well, and
-// asks whether they shall. It reports whether to go on.
+// ReviewPending tells of actions that will request allocations as well, and
+// asks whether they should. It reports whether to continue.
 func ReviewPending(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, suppress, noPrompts bool) (bool, error) {
 	pending, err := scheduleNodes(ctx, c, id, action.StatusPending)
 	if err != nil || len(pending) == 0 {

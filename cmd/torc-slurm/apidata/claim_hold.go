@@ -10,7 +10,7 @@ import (
 // ClaimHolds are why no job of a workflow is claimed now.
 type ClaimHolds []hold.ClaimHold
 
-// Text says why, and until when.
+// Text returns why, and until when.
 func (h ClaimHolds) Text(now time.Time) string {
 	var text string
 	for i := range h {
@@ -35,8 +35,8 @@ func shortClock(t, now time.Time) string {
 	return t.Format(time.DateTime)
 }
 
-// Commands say how claims go on; prefix is the program with the flags that lead to
-// the same server.
+// Commands returns how to end the holds; prefix is the program with the flags for the
+// same server.
 func (h ClaimHolds) Commands(prefix string, workflowID int64) []string {
 	if len(h) == 0 {
 		return nil

@@ -53,7 +53,7 @@ func DomainRequirements(r api.ResourceRequirements) workflow.ResourceRequirement
 	}
 }
 
-// CheckRequirements rejects what the server would refuse.
+// CheckRequirements rejects what the server would reject.
 func CheckRequirements(rr *api.ResourceRequirements) error {
 	for _, n := range []struct {
 		what  string

@@ -7,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
 
-// HintAtRunner tells what runs the jobs if nobody does.
+// HintAtRunner says how to run the jobs if no runner does.
 func HintAtRunner(ctx context.Context, a *cli.Factory, c *cli.Connection, workflowID int64) error {
 	status, err := c.Workflows.Status(ctx, workflowID)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/client"
 )
 
-// SlurmID is the Slurm job, with its life if Slurm has started it again.
+// SlurmID is the Slurm job, with its restart count if Slurm has restarted it.
 func SlurmID(x api.QueuedAllocation) string {
 	switch {
 	case x.SlurmJobID == 0:

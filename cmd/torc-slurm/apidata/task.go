@@ -12,7 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// TaskError reports, as torc does, why there is no task to show.
+// TaskError reports, as torc does, why no task can be shown.
 func TaskError(a *cli.Factory, id int64, err error) error {
 	kind := "ApiError"
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -28,8 +28,8 @@ func TaskError(a *cli.Factory, id int64, err error) error {
 	return cli.Silent(cli.ExitStatus(err))
 }
 
-// WaitForTask returns the task when it has ended. It is told by the event
-// stream of the workflow, and asks from time to time. A timeout of 0 is none.
+// WaitForTask returns the task when it has ended. It is notified by the
+// event stream of the workflow, and polls from time to time. A timeout of 0 is none.
 func WaitForTask(ctx context.Context, c *cli.Connection, id int64, timeout, poll time.Duration) (*api.Task, error) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
@@ -67,7 +67,7 @@ func taskEnded(t *api.Task) bool {
 	return t.Status == workflow.TaskSucceeded || t.Status == workflow.TaskFailed
 }
 
-// followTasks sends a word for every task of a workflow that has ended.
+// followTasks sends a message for each task of a workflow that has ended.
 func followTasks(ctx context.Context, c *cli.Connection, workflowID int64) (told <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	words := make(chan struct{}, 1)

@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// NewCancel makes the command that cancels a workflow.
+// NewCancel returns the command that cancels a workflow.
 func NewCancel(a *cli.Factory) *cobra.Command {
 	noPrompts, dryRun := false, false
 	c := &cobra.Command{
@@ -30,7 +30,7 @@ says which jobs and allocations would end, and how much work would be lost.`,
   torc-slurm cancel 12 --no-prompts`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-		Annotations:       cli.ServerExits("1 canceled, but allocations are there still; the daemon keeps at it"),
+		Annotations:       cli.ServerExits("1 canceled, but some allocations have not ended yet; the daemon continues"),
 		RunE: a.WorkflowCommand(func(ctx context.Context, conn *cli.Connection, id int64) error {
 			if dryRun {
 				return proposeCancel(ctx, a, conn, id)
@@ -118,7 +118,7 @@ func named(names []string) string {
 	return ": " + cli.FirstNames(names)
 }
 
-// CancelResult is what cancel says in JSON.
+// CancelResult is the JSON output of cancel.
 type CancelResult struct {
 	Status            string   `json:"status"` // success, partial_success
 	WorkflowID        int64    `json:"workflow_id"`
@@ -144,7 +144,7 @@ func showCanceled(a *cli.Factory, r CancelResult) error {
 	return cli.Silent(cli.ExitFailed)
 }
 
-// writeWorkflow shows, on standard error, which workflow a question is about.
+// writeWorkflow writes to standard error which workflow a question is about.
 func writeWorkflow(a *cli.Factory, w *api.Workflow) {
 	cli.WriteFields(a.Stderr, cli.Field{"ID", cli.OrEmpty(w.ID)}, cli.Field{"Name", w.Name},
 		cli.Field{"User", w.User}, cli.Field{"Description", cli.OrEmpty(w.Description)})

@@ -10,8 +10,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
 
-// NewCheckResources makes check-resources, which was a report
-// once.
+// NewCheckResources returns the command check-resources, which older versions called a
+// report.
 func NewCheckResources(a *cli.Factory, use string) *cobra.Command {
 	var (
 		run                int64

@@ -12,7 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/spec"
 )
 
-// NewCreate makes the command that creates a workflow from a specification.
+// NewCreate returns the command that creates a workflow from a specification.
 func NewCreate(a *cli.Factory) *cobra.Command {
 	var flags specfile.Flags
 	dryRun := false

@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// NewDelete makes the command that deletes workflows.
+// NewDelete returns the command that deletes workflows.
 func NewDelete(a *cli.Factory) *cobra.Command {
 	noPrompts, force := false, false
 	c := &cobra.Command{
@@ -88,12 +88,12 @@ func runDelete(ctx context.Context, a *cli.Factory, args []string, noPrompts, fo
 const (
 	// endingTime is how long a deletion waits for what it has canceled.
 	endingTime = time.Minute
-	// endingPoll is how often it looks whether that has ended.
+	// endingPoll is how often it checks whether that has ended.
 	endingPoll = 200 * time.Millisecond
 )
 
-// deleteWorkflow deletes a workflow of which nothing is at work; with force it cancels
-// what is, and waits for its end. What has not ended by then was told to, and is named.
+// deleteWorkflow deletes a workflow in which nothing is running; with force it cancels what
+// is, and waits for its end. What has not ended by then has been canceled, and is named.
 func deleteWorkflow(ctx context.Context, a *cli.Factory, conn *cli.Connection, id int64, force bool) error {
 	_, err := conn.Workflows.DeleteIdle(ctx, id)
 	if !force || !atWork(err) {
@@ -120,13 +120,13 @@ func deleteWorkflow(ctx context.Context, a *cli.Factory, conn *cli.Connection, i
 	}
 }
 
-// atWork reports whether a deletion was refused because something is at work.
+// atWork reports whether a deletion was rejected because something is running.
 func atWork(err error) bool {
 	var refusal *client.APIError
 	return errors.As(err, &refusal) && refusal.Status == http.StatusConflict
 }
 
-// deletable looks the workflows up; all must be there and the user's own.
+// deletable returns the workflows; all must exist and belong to the user.
 func deletable(ctx context.Context, a *cli.Factory, c *cli.Connection, ids []int64) (rows [][]string, err error) {
 	for _, id := range ids {
 		w, err := c.Workflows.Get(ctx, id)

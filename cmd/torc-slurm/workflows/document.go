@@ -12,8 +12,8 @@ import (
 const exportVersion = "1.0"
 
 // workflowDocument is a whole workflow as a file: its rows as the API has them.
-// Ids are those of the server that it came from; they tie the rows together
-// and mean nothing elsewhere.
+// Ids are those of the server that it came from; they only connect the rows
+// with each other.
 type workflowDocument struct {
 	ExportVersion        string                     `json:"export_version"`
 	ExportedAt           string                     `json:"exported_at"`
@@ -31,7 +31,7 @@ type workflowDocument struct {
 	Events               []api.Event                `json:"events,omitempty"`
 }
 
-// readDocument asks for all of a workflow but its history.
+// readDocument reads all of a workflow except its history.
 func readDocument(ctx context.Context, c *cli.Connection, id int64) (*workflowDocument, error) {
 	w, err := c.Workflows.Get(ctx, id)
 	if err != nil {
@@ -79,7 +79,7 @@ func readDocument(ctx context.Context, c *cli.Connection, id int64) (*workflowDo
 	return d, nil
 }
 
-// readHistory adds what has happened.
+// readHistory adds results and events.
 func (d *workflowDocument) readHistory(ctx context.Context, c *cli.Connection, id int64, results, events bool) (err error) {
 	if results {
 		if d.ComputeNodes, err = client.Collect(c.ComputeNodes.List(ctx, client.ComputeNodeFilter{WorkflowID: id})); err != nil {

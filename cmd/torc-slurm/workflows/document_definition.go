@@ -11,7 +11,7 @@ import (
 )
 
 // definition is the workflow as a specification would give it: with indexes
-// and names for ids. What has become of it is left out.
+// and names for ids. Its state is left out.
 func (d *workflowDocument) definition() (*workflow.Definition, error) {
 	t := translation{
 		files: make(map[int64]int32), userData: make(map[int64]int32), jobs: make(map[int64]int32), stages: make(map[int64]int32),
@@ -156,7 +156,7 @@ func (t *translation) stage(id *int64) int32 {
 	return number
 }
 
-// name is what a thing is called; nothing for none.
+// name returns the name of a row; nothing if there is no id.
 func (t *translation) name(thing string, names map[int64]string, id *int64) string {
 	if id == nil {
 		return ""

@@ -58,7 +58,7 @@ func planOf(ctx context.Context, a *cli.Factory, ref string, flags specfile.Flag
 	return c.Workflows.ExecutionPlan(ctx, id)
 }
 
-// writeExecutionPlan draws a plan: the moments, below each what it does.
+// writeExecutionPlan writes a plan as a tree: its moments, and below each what happens then.
 func writeExecutionPlan(w io.Writer, p *api.ExecutionPlan) {
 	fmt.Fprintf(w, "%s: %s, %s\n", cli.Printable(p.WorkflowName),
 		workflow.CountOf(int64(p.TotalJobs), "job", "jobs"), workflow.CountOf(int64(len(p.Events)), "event", "events"))

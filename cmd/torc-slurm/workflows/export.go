@@ -59,7 +59,7 @@ on the disk are not part of it.`,
 	return cmd
 }
 
-// exportResult is what workflows export says in JSON when it writes to a file.
+// exportResult is the JSON output of workflows export when it writes to a file.
 type exportResult struct {
 	Success      bool   `json:"success"`
 	WorkflowID   int64  `json:"workflow_id"`

@@ -17,7 +17,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// importResult is what workflows import says in JSON.
+// importResult is the JSON output of workflows import.
 type importResult struct {
 	Success      bool   `json:"success"`
 	WorkflowID   int64  `json:"workflow_id"`

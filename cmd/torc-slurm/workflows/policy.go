@@ -7,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// policyText writes what a workflow says about failures and its end, a line for
+// policyText returns the policy of a workflow for failures and its end, one line for
 // each key.
 func policyText(p *workflow.RunPolicy) string {
 	text, err := json.Marshal(p)

@@ -16,7 +16,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// reconcileReport is what workflows reconcile says in JSON.
+// reconcileReport is the JSON output of workflows reconcile.
 type reconcileReport struct {
 	Files    int `json:"files"`
 	Total    int `json:"total_completions"`

@@ -11,7 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// workflowReset is what workflows reset-status says in JSON.
+// workflowReset is the JSON output of workflows reset-status.
 type workflowReset struct {
 	Status     string          `json:"status"`
 	WorkflowID int64           `json:"workflow_id"`
@@ -20,14 +20,14 @@ type workflowReset struct {
 	Messages   []string        `json:"messages"`
 }
 
-// NewReset is workflows reset-status at the top.
+// NewReset returns workflows reset-status as a top-level command.
 func NewReset(a *cli.Factory) *cobra.Command {
 	c := newResetStatus(a, "reset [WORKFLOW]")
 	c.GroupID = cli.GroupLifecycle
 	return c
 }
 
-// newResetStatus makes workflows reset-status.
+// newResetStatus returns workflows reset-status.
 func newResetStatus(a *cli.Factory, use string) *cobra.Command {
 	var failedOnly, reinitialize, force, noPrompts bool
 	cmd := &cobra.Command{

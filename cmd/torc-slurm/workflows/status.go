@@ -19,12 +19,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// NewStatus makes the command that says how far a workflow is.
+// NewStatus returns the command that summarizes a workflow.
 func NewStatus(a *cli.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:     "status [ID]",
-		Short:   "Summarise a workflow",
-		Long:    "Summarise a workflow: jobs by status, time used, runners, and how it ended. Without an id it is your latest.",
+		Short:   "Summarize a workflow",
+		Long:    "Summarize a workflow: jobs by status, time used, runners, and how it ended. Without an id it is your latest.",
 		GroupID: cli.GroupLifecycle,
 		Example: `  torc-slurm status
   torc-slurm status 12
@@ -126,7 +126,7 @@ func writeStatus(w io.Writer, s *api.WorkflowStatus, prefix string) {
 	fmt.Fprintln(w, verdictLine(s, prefix))
 }
 
-// attemptsText says how the attempts of a run ended.
+// attemptsText returns how the attempts of a run ended.
 func attemptsText(n *stage.AttemptCounts) string {
 	if n.Ended == 0 {
 		return ""
@@ -141,7 +141,7 @@ func attemptsText(n *stage.AttemptCounts) string {
 	return text
 }
 
-// runnerTrouble says what is the matter with a runner.
+// runnerTrouble returns what is wrong with a runner; empty if nothing is.
 func runnerTrouble(r *api.RunnerState) string {
 	text := fmt.Sprintf("%d on %s (%s)", r.ComputeNodeID, r.Hostname, workflow.CountOf(r.Jobs, "job", "jobs"))
 	if r.SilentSeconds != nil {
@@ -150,8 +150,8 @@ func runnerTrouble(r *api.RunnerState) string {
 	return fmt.Sprintf("%s: starts no jobs since %s, Slurm does not: %s", text, time.UnixMilli(r.Paused.SinceMS).Format(time.TimeOnly), r.Paused.Reason)
 }
 
-// verdictLine says in a sentence where the workflow stands; prefix is the program
-// with the flags that lead to the same server.
+// verdictLine returns the state of the workflow in a sentence; prefix is the program
+// with the flags for the same server.
 func verdictLine(s *api.WorkflowStatus, prefix string) string {
 	n := s.Shown().JobsByStatus
 	switch {
@@ -187,7 +187,7 @@ func verdictLine(s *api.WorkflowStatus, prefix string) string {
 	return "The workflow is running."
 }
 
-// statusWarnings names what keeps ready jobs from running.
+// statusWarnings returns what prevents ready jobs from running.
 func statusWarnings(s *api.WorkflowStatus) []string {
 	var warnings []string
 	if n := s.RuntimeBlockedReadyJobs; n > 0 && s.LongestReadyRuntimeSeconds != nil && s.MaxAllocationRemainingSeconds != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// syncReport is what workflows sync-status says in JSON.
+// syncReport is the JSON output of workflows sync-status.
 type syncReport struct {
 	WorkflowID        int64     `json:"workflow_id"`
 	DryRun            bool      `json:"dry_run"`
@@ -41,13 +41,13 @@ func newSyncStatus(a *cli.Factory) *cobra.Command {
 	dryRun := false
 	cmd := &cobra.Command{
 		Use:   "sync-status [WORKFLOW]",
-		Short: "Look now what became of a workflow's allocations and runners",
-		Long: `Have the daemon look at Slurm's queue now, and say what it found: allocations that
-are gone, jobs that were lost with them, runners that are not there any more.
+		Short: "Poll Slurm now, and report lost allocations and runners of a workflow",
+		Long: `Have the daemon poll Slurm's queue now, and report what it found: allocations that
+have ended, jobs that were lost with them, runners that are gone.
 
-The daemon does that by itself, about once a minute and at once when a runner
-falls silent; nothing depends on this command. An allocation that squeue does not
-know is believed gone only after a second look, or by the word of sacct.`,
+The daemon polls by itself, about once a minute and at once when a runner stops
+reporting; nothing depends on this command. An allocation that squeue does not list
+counts as gone only after a second poll, or if sacct says so.`,
 		Example: `  torc-slurm workflows sync-status 12
   torc-slurm workflows sync-status 12 --dry-run     ask squeue here, change nothing`,
 		Args:              cobra.MaximumNArgs(1),
@@ -74,7 +74,7 @@ know is believed gone only after a second look, or by the word of sacct.`,
 	return cmd
 }
 
-// queueBefore is what was known of a workflow before a look at Slurm.
+// queueBefore is what was known of a workflow before Slurm was polled.
 type queueBefore struct {
 	workflowID int64
 	live       []api.QueuedAllocation
@@ -108,7 +108,7 @@ func activeNodes(ctx context.Context, c *cli.Connection, id int64) (ids []int64,
 	return ids, nil
 }
 
-// sync has the daemon look, and says what has changed.
+// sync has the daemon poll Slurm, and returns what has changed.
 func (b *queueBefore) sync(ctx context.Context, c *cli.Connection) (*syncReport, error) {
 	queue, err := c.Allocations.Queue(ctx, client.AllocationQueueFilter{WorkflowID: b.workflowID, Ended: true, MaxAge: 0})
 	if err != nil {
@@ -145,7 +145,7 @@ func (b *queueBefore) sync(ctx context.Context, c *cli.Connection) (*syncReport,
 	return r, nil
 }
 
-// lose notes the jobs that ran in an allocation and do not any more.
+// lose records the jobs that ran in an allocation and no longer do.
 func (r *syncReport) lose(before, after []api.RunningJob, x api.QueuedAllocation) {
 	for _, j := range before {
 		if cli.OrEmpty(j.SchedulerJobID) != fmt.Sprint(x.SlurmJobID) ||
