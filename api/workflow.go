@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/artifact"
@@ -169,6 +170,19 @@ type WorkflowStatus struct {
 	Stages    *stage.StageSummaries `json:"stages,omitempty"` // those with problems
 	// Runners are those with a problem: they are silent, or start no jobs; not in torc.
 	Runners []RunnerState `json:"runners,omitempty"`
+}
+
+// OnlyHeld reports whether all remaining jobs are held until a user decides about them.
+func (s *WorkflowStatus) OnlyHeld() bool {
+	n := s.JobsByStatus
+	return n.PendingFailed > 0 && n.Ready+n.Pending+n.Running+n.Uninitialized == 0
+}
+
+// HeldIndefinitely reports whether the run goes on, no job is running, and none will be claimed
+// before a user ends a hold of the claims.
+func (s *WorkflowStatus) HeldIndefinitely() bool {
+	lasts := func(h hold.ClaimHold) bool { return h.UntilMS == 0 }
+	return !s.IsComplete && !s.IsCanceled && s.JobsByStatus.Pending+s.JobsByStatus.Running == 0 && slices.ContainsFunc(s.ClaimHolds, lasts)
 }
 
 // RunnerState is a runner with a problem.

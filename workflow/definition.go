@@ -169,3 +169,23 @@ func ValidatePreference(prefer string) error {
 	}
 	return Errorf(CodeInvalid, "prefer is %q; it must be one of %s", prefer, strings.Join(Preferences(), ", "))
 }
+
+// RequiredInputs returns the paths of the files that jobs of the definition read and no job
+// writes, in the order of its files: they must exist before a run.
+func (d *Definition) RequiredInputs() (paths []string) {
+	written, read := make([]bool, len(d.Files)), make([]bool, len(d.Files))
+	for i := range d.Jobs {
+		for _, f := range d.Jobs[i].OutputFiles {
+			written[f] = true
+		}
+		for _, f := range d.Jobs[i].InputFiles {
+			read[f] = true
+		}
+	}
+	for i, f := range d.Files {
+		if read[i] && !written[i] {
+			paths = append(paths, f.Path)
+		}
+	}
+	return paths
+}

@@ -21,7 +21,6 @@ import (
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/action"
-	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // watchFlags are the flags of watch.
@@ -123,7 +122,7 @@ func runWatch(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, 
 		case status.Verdict == "failed" && unsuccessful == 0:
 			w.say("Every job completed, but the success_if of the workflow does not hold.")
 			return cli.Silent(cli.ExitFailed)
-		case w.heldForGood(status):
+		case !w.flags.persistent && status.HeldIndefinitely():
 			w.say("Claims are held: %s; to go on: %s.", apidata.ClaimHolds(status.ClaimHolds).Text(a.Now()),
 				strings.Join(apidata.ClaimHolds(status.ClaimHolds).Commands(cli.Prefix(a), id), ", or "))
 			return cli.Silent(cli.ExitFailed)
@@ -190,7 +189,7 @@ func (w *watch) follow(ctx context.Context) (*api.WorkflowStatus, error) {
 			return nil, err
 		}
 		w.tell(status)
-		if status.IsComplete || status.IsCanceled || w.onlyHeld(status) || w.heldForGood(status) {
+		if status.IsComplete || status.IsCanceled || status.OnlyHeld() || !w.flags.persistent && status.HeldIndefinitely() {
 			return status, nil
 		}
 		if !w.flags.persistent {
@@ -202,19 +201,6 @@ func (w *watch) follow(ctx context.Context) (*api.WorkflowStatus, error) {
 			return nil, err
 		}
 	}
-}
-
-// onlyHeld reports whether all remaining jobs wait for a decision of the user.
-func (w *watch) onlyHeld(s *api.WorkflowStatus) bool {
-	n := s.JobsByStatus
-	return n.PendingFailed > 0 && n.Ready+n.Pending+n.Running+n.Uninitialized == 0
-}
-
-// heldForGood reports whether nothing runs, and nothing will before somebody removes the
-// claim hold.
-func (w *watch) heldForGood(s *api.WorkflowStatus) bool {
-	lifted := func(h hold.ClaimHold) bool { return h.UntilMS == 0 }
-	return !w.flags.persistent && !s.IsComplete && !s.IsCanceled && s.JobsByStatus.Pending+s.JobsByStatus.Running == 0 && slices.ContainsFunc(s.ClaimHolds, lifted)
 }
 
 // tell prints the progress of the workflow if it has changed.

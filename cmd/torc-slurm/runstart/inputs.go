@@ -3,6 +3,7 @@ package runstart
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
@@ -13,23 +14,8 @@ import (
 // CheckInputs returns CodeConflict if files are missing that jobs of a definition read and
 // no job writes.
 func CheckInputs(a *cli.Factory, d *workflow.Definition) error {
-	written := make([]bool, len(d.Files))
-	read := make([]bool, len(d.Files))
-	for i := range d.Jobs {
-		for _, f := range d.Jobs[i].OutputFiles {
-			written[f] = true
-		}
-		for _, f := range d.Jobs[i].InputFiles {
-			read[f] = true
-		}
-	}
-	var missing []string
-	for i, f := range d.Files {
-		if read[i] && !written[i] && !cli.Exists(a, f.Path) {
-			missing = append(missing, f.Path)
-		}
-	}
-	return missingFiles(missing)
+	exists := func(path string) bool { return cli.Exists(a, path) }
+	return missingFiles(slices.DeleteFunc(d.RequiredInputs(), exists))
 }
 
 // checkRequired returns CodeConflict if required files of a workflow are missing. Relative
