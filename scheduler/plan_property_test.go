@@ -473,3 +473,29 @@ func capacityOf(s Shape, d *Demand) int64 {
 	each.Slots = min(s.Node.Slots, 1)
 	return s.Nodes * s.Node.holds(each) * rows
 }
+
+// TestForecastRequestsWhatIsUsed: with a forecast no more is requested than has jobs, and all of it
+// is canceled when no job is left (promise P10). An allocation may have room for more jobs than
+// there are, so that they run side by side.
+func TestForecastRequestsWhatIsUsed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSnapshot(t)
+		s.Forecast, s.Allocations, s.Ended, s.Held = drawForecast(t), nil, false, nil
+		jobs, requested := int64(0), int64(0)
+		for i := range s.Demand {
+			jobs += s.Demand[i].Ready
+		}
+		d := Plan(s)
+		for _, a := range d.Actions {
+			requested += int64(a.Count)
+		}
+		if requested > jobs {
+			t.Errorf("%d allocations for %d jobs: %+v", requested, jobs, d.Actions)
+		}
+		after := carriedOut(s, d)
+		after.Demand = nil
+		if left := carriedOut(after, Plan(after)).Allocations; len(left) > 0 {
+			t.Errorf("no job is left, but %d allocations stay", len(left))
+		}
+	})
+}
