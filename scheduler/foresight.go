@@ -69,14 +69,14 @@ func foresightOf(l *pass) *foresight {
 }
 
 // add adds to a snapshot what the cluster and the jobs are like. Plain is the plan without it:
-// as long as no job is ready, nothing is asked.
+// as long as no job is ready that fits an allocation, nothing is asked.
 func (l *foresight) add(ctx context.Context, s *Snapshot, plain *Decision) error {
 	if l.outlook == nil || s.Ended || s.Held != nil {
 		return nil
 	}
-	ready := slices.ContainsFunc(plain.Coverage, func(c Coverage) bool { return c.Ready > 0 })
+	placed := slices.ContainsFunc(plain.Coverage, func(c Coverage) bool { return c.Live+c.Pending > 0 })
 	f := l.known
-	if !l.silent && (ready || plain.requests()) && l.now.Sub(f.asked) >= factsEvery {
+	if !l.silent && (placed || plain.requests()) && l.now.Sub(f.asked) >= factsEvery {
 		l.askCluster(ctx)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -47,7 +47,7 @@ jobs: [{name: job, command: ./job.sh 1, resource_requirements: small, timeouts: 
 		t.Parallel()
 		w := newWorld(t, slurmtest.UseReal(t))
 		id := w.submitWithoutAllocation(strings.ReplaceAll(small, "100m", "100g") + job)
-		w.expectAlert(id, "no allocation was asked for", "largest node has")
+		w.expectAlert(id, "o allocation was requested", "largest node has")
 		w.run("cancel", "--no-prompts", text(id))
 		w.checkGone()
 	})
