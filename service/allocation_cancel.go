@@ -14,8 +14,7 @@ import (
 // preempted. It returns what happens now. Requested again, it changes nothing. An
 // allocation that has ended is CodeConflict.
 func CancelAllocation(ctx context.Context, s *store.Store, by Caller, id int64) (api.Message, error) {
-	a, err := liveAllocation(ctx, s, id)
-	if err != nil {
+	if _, err := liveAllocation(ctx, s, id); err != nil {
 		return api.Message{}, err
 	}
 	n, err := s.Allocations.RequestCancel(ctx, []int64{id}, by.User+" canceled the allocation")
@@ -25,10 +24,10 @@ func CancelAllocation(ctx context.Context, s *store.Store, by Caller, id int64) 
 	if n > 0 {
 		return api.Message{Message: fmt.Sprintf("allocation %d will be canceled", id)}, nil
 	}
-	if a, err = liveAllocation(ctx, s, id); err != nil { // it has ended meanwhile
+	if _, err := liveAllocation(ctx, s, id); err != nil { // it has ended meanwhile
 		return api.Message{}, err
 	}
-	return api.Message{Message: fmt.Sprintf("allocation %d is being canceled", a.ID)}, nil
+	return api.Message{Message: fmt.Sprintf("allocation %d is being canceled", id)}, nil
 }
 
 // ProposeAllocationCancel returns what CancelAllocation would end, and how much work would
