@@ -109,7 +109,7 @@ func TestDaemonInAllocation(t *testing.T) {
 	w.run("serve", "--sbatch", "--job-name="+w.daemonJob()+" --account=research --partition=debug --mem=300M --time=2")
 	w.findDaemon(func(server.Endpoint) bool { return true })
 	first := w.endpoint
-	if out, err := w.command("serve", "--sbatch", "--mem=300M").CombinedOutput(); err == nil || !strings.Contains(string(out), "your daemon runs already") {
+	if out, err := w.command("serve", "--sbatch", "--mem=300M").CombinedOutput(); err == nil || !strings.Contains(string(out), "your daemon is already running") {
 		t.Errorf("a second one is requested: %v\n%s", err, out)
 	}
 	id := w.submit(shape("debug", "", 10*time.Minute) + sweep(40, 6, ""))
