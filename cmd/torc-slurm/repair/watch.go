@@ -123,7 +123,7 @@ func runWatch(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, 
 			w.say("Every job completed, but the success_if of the workflow does not hold.")
 			return cli.Silent(cli.ExitFailed)
 		case !w.flags.persistent && status.HeldIndefinitely():
-			w.say("Claims are held: %s; to go on: %s.", apidata.ClaimHolds(status.ClaimHolds).Text(a.Now()),
+			w.say("Claims are held: %s; to continue: %s.", apidata.ClaimHolds(status.ClaimHolds).Text(a.Now()),
 				strings.Join(apidata.ClaimHolds(status.ClaimHolds).Commands(cli.Prefix(a), id), ", or "))
 			return cli.Silent(cli.ExitFailed)
 		case unsuccessful == 0 && !status.IsCanceled:

@@ -137,7 +137,7 @@ func TestWatch(t *testing.T) {
 			Status: cli.ExitFailed,
 			Stderr: said(
 				"2 ready; 0 active, 0 pending allocations; 0 runners; claims are held: 2 jobs failed, until somebody lifts it",
-				"Claims are held: 2 jobs failed, until somebody lifts it; to go on: torc-slurm workflows resume 12, or torc-slurm workflows update 12 --max-failures N.",
+				"Claims are held: 2 jobs failed, until somebody lifts it; to continue: torc-slurm workflows resume 12, or torc-slurm workflows update 12 --max-failures N.",
 			),
 			Requests: []string{"GET /workflows/12/status"},
 		}},
