@@ -47,7 +47,8 @@ type writer struct {
 	translate func(string) string
 	prepared  func(string)
 	failpoint func(string)
-	epoch     int64 // of our ownership; 0 without an owner
+	groupTime time.Duration // a group that is older takes no further use case
+	epoch     int64         // of our ownership; 0 without an owner
 
 	turn   sync.Mutex // held while the connection is used
 	shared bool       // with readers
@@ -67,7 +68,8 @@ func newWriter(db *sql.DB, conn *sql.Conn, epoch int64, files *dbfile.Files, o O
 	w := &writer{
 		path: cmp.Or(o.Path, "in memory"), db: db, conn: conn, stmts: map[string]*sql.Stmt{}, now: o.Now, log: o.Log,
 		onCommit: o.OnCommit, forget: o.Forget, translate: o.Translate, prepared: o.Prepared, failpoint: o.Failpoint, epoch: epoch, files: files,
-		queue: make(chan *useCase, maxGroup), exit: make(chan struct{}),
+		groupTime: maxGroupTime,
+		queue:     make(chan *useCase, maxGroup), exit: make(chan struct{}),
 		halt: halt{lost: make(chan struct{})},
 	}
 	go w.loop()
@@ -161,7 +163,7 @@ func (w *writer) together(first *useCase) (group []*useCase, err error) {
 	if first.err = w.begin(); first.err != nil {
 		return group, nil //nolint:nilerr // the group is answered: it would not start alone either
 	}
-	end := time.Now().Add(maxGroupTime)
+	end := time.Now().Add(w.groupTime)
 	for next := first; next != nil; {
 		if err := w.savepoint(next); err != nil {
 			w.rollback()
