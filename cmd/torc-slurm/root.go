@@ -17,6 +17,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/hpc"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/jobs"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/logs"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/mcpcmd"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/noderunner"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/policy"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/repair"
@@ -50,7 +51,7 @@ There is no server to look after: a command finds your daemon or starts it.`
 		holds.New(a),
 		alerts.New(a),
 		policy.NewBreakers(a),
-		jobs.NewWhy(a), logs.New(a),
+		jobs.NewWhy(a), logs.New(a), mcpcmd.New(a, version),
 		serve.New(a, version), admin.NewHtpasswd(a), admin.New(a), noderunner.New(a), noderunner.NewGateway(a), run.NewLoginRunner(a), noderunner.NewTorc(a), db.New(a), admin.NewPing(a),
 		hpc.New(a), slurmcmd.New(a), allocations.NewQueue(a), allocations.New(a),
 		configcmd.New(a), newCompletionsCommand(a),

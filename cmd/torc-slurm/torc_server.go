@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/mcpcmd"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/noderunner"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/setting"
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
@@ -21,6 +22,8 @@ func arguments(a *cli.Factory) []string {
 	case "torc-server":
 	case "torc-htpasswd":
 		return append([]string{"htpasswd"}, args...)
+	case mcpcmd.Name:
+		return append([]string{"mcp"}, args...)
 	case noderunner.TorcName:
 		return append([]string{noderunner.TorcName}, args...)
 	default:
@@ -42,8 +45,7 @@ func arguments(a *cli.Factory) []string {
 // missingPrograms are torc's programs that this one does not replace, with what to use
 // instead.
 var missingPrograms = map[string]string{
-	"torc-mcp-server": "hold failed jobs and decide about them with torc-slurm holds, or with the calls under /holds of the API",
-	"torc-dash":       "use torc-slurm status, why and watch",
+	"torc-dash": "use torc-slurm status, why and watch",
 }
 
 // checkName rejects the names of programs that this one does not replace: who starts them

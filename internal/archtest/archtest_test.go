@@ -28,6 +28,8 @@ var mayImport = map[string][]string{
 	"allocation":       {"internal", "sbatch-templates", "site-configs", "slurm", "store", "workflow"},
 	"metricsdb":        {"internal"},
 	"client":           {"api", "workflow", "internal"},
+	"mcp":              {"api", "client", "docs", "examples", "internal", "runner", "spec", "workflow"},
+	"docs":             {},
 	"runner":           {"client", "api", "workflow", "metricsdb", "slurm", "internal"},
 	"service":          {"allocation", "api", "sbatch-templates", "scheduler", "site-configs", "slurm", "store", "workflow"},
 	"server":           {"api", "service", "workflow", "store", "spec", "metricsdb", "internal", "slurm", "allocation", "scheduler", "site-configs"},
@@ -38,7 +40,7 @@ var mayImport = map[string][]string{
 	"internal":         {"internal", "workflow"},
 	"examples":         {},
 	"bench":            {"api", "client", "internal", "runner", "scheduler", "server", "slurm", "spec", "store", "workflow"},
-	"cmd":              {"allocation", "api", "client", "examples", "internal", "metricsdb", "runner", "sbatch-templates", "scheduler", "server", "site-configs", "slurm", "spec", "store", "workflow"},
+	"cmd":              {"allocation", "api", "client", "examples", "internal", "mcp", "metricsdb", "runner", "sbatch-templates", "scheduler", "server", "site-configs", "slurm", "spec", "store", "workflow"},
 }
 
 // roomMayImport lists, for packages within a folder, which folders and packages of this
@@ -80,9 +82,11 @@ var roomMayImport = map[string][]string{
 var onlyIn = map[string][]string{
 	"github.com/mattn/go-sqlite3": {"store", "metricsdb"},
 	"github.com/spf13/cobra":      {"cmd"},
-	"database/sql":                {"store", "metricsdb", "bench"},
-	"net/http":                    {"api", "bench", "client", "cmd", "internal", "runner", "server"},
-	"testing":                     {},
+
+	"github.com/modelcontextprotocol/go-sdk/mcp": {"mcp", "cmd"},
+	"database/sql": {"store", "metricsdb", "bench"},
+	"net/http":     {"api", "bench", "client", "cmd", "internal", "runner", "server"},
+	"testing":      {},
 
 	module + "/cmd/torc-slurm/cli/clitest": {}, // only tests
 	module + "/server/apidoc":              {}, // only tests
@@ -206,6 +210,9 @@ func TestImportProblems(t *testing.T) {
 		{"store", "github.com/mattn/go-sqlite3", false},
 		{"client", "github.com/spf13/cobra", true},
 		{"runner", "testing", true},
+		{"mcp", module + "/client", false},
+		{"mcp", module + "/service", true},
+		{"mcp", module + "/store", true},
 		{"service", module + "/store", false},
 		{"service", module + "/client", true},
 		{"service", "net/http", true},

@@ -23,6 +23,7 @@ type Config struct {
 	TrustedFolders []string       `toml:"trusted_folders,omitempty" json:"trusted_folders,omitempty"`
 	Client         ClientConfig   `toml:"client" json:"client"`
 	Server         ServerConfig   `toml:"server" json:"server"`
+	MCP            MCPConfig      `toml:"mcp,omitempty" json:"mcp"`
 	Dash           map[string]any `toml:"dash,omitempty" json:"dash,omitempty"`
 
 	warnings []string
@@ -42,6 +43,14 @@ type ClientConfig struct {
 	Offline map[string]any `toml:"offline,omitempty" json:"offline,omitempty"`
 	Slurm   map[string]any `toml:"slurm,omitempty" json:"slurm,omitempty"`
 	Watch   map[string]any `toml:"watch,omitempty" json:"watch,omitempty"`
+}
+
+// MCPConfig configures the server for AI agents.
+type MCPConfig struct {
+	// Mode is what an agent may do: read, propose (if empty) or apply.
+	Mode string `toml:"mode,omitempty" json:"mode,omitempty"`
+	// Redact are regular expressions of further secrets.
+	Redact []string `toml:"redact,omitempty" json:"redact,omitempty"`
 }
 
 // RunConfig has the defaults of run and exec. Zero means all that the machine has, or no

@@ -54,6 +54,16 @@ func (a *Factory) Connect(ctx context.Context) (*Connection, error) {
 	return c, a.checkVersion(ctx, c)
 }
 
+// Reconnect is Connect for a program that has lost its server: it connects anew, and starts
+// the user's own server again.
+func (a *Factory) Reconnect(ctx context.Context) (*Connection, error) {
+	if err := a.close(); err != nil {
+		return nil, err
+	}
+	a.connected = nil
+	return a.Connect(ctx)
+}
+
 // ConnectRunning is like Connect, and returns an error instead of starting a server.
 func (a *Factory) ConnectRunning(ctx context.Context) (*Connection, error) {
 	if a.connected != nil {

@@ -21,6 +21,12 @@ func List(ctx context.Context, a *cli.Factory, c *cli.Connection, named string) 
 	return output.Dirs(a.Path(cli.FirstOf(named, a.Config.Client.Run.OutputDir)), database), nil
 }
 
+// Under returns the folders that can be the output directory that is in a folder, or is that
+// folder.
+func Under(a *cli.Factory, base string) []string {
+	return []string{a.Path(base), filepath.Join(a.Path(base), cli.FirstOf(a.Config.Client.Run.OutputDir, "torc_output"))}
+}
+
 // Database returns the name of the server's database; empty if the server does not report it.
 func Database(ctx context.Context, c *cli.Connection) (string, error) {
 	info, err := c.Version(ctx)

@@ -40,6 +40,7 @@ var (
 	message     = owner("who receives notifications")
 	account     = owner("who is charged")
 	site        = owner("what is requested from a cluster")
+	agents      = owner("what AI agents may do and read")
 )
 
 // rules has the rule of every key. A key that ends in .* stands for all keys below it.
@@ -65,6 +66,9 @@ var rules = map[string]rule{
 	"client.offline.*":                  free, // no effect here
 	"client.slurm.*":                    free, // no effect here
 	"client.watch.*":                    free, // no effect here
+
+	"mcp.mode":   agents,
+	"mcp.redact": agents,
 
 	"server.log_level":                      free,
 	"server.host":                           exposure,

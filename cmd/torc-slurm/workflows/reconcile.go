@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -69,7 +68,7 @@ func reconcile(ctx context.Context, a *cli.Factory, id, run int64, base string) 
 		return err
 	}
 	var r reconcileReport
-	for _, dir := range []string{a.Path(base), filepath.Join(a.Path(base), cli.FirstOf(a.Config.Client.Run.OutputDir, "torc_output"))} {
+	for _, dir := range outputdir.Under(a, base) {
 		left, err := runner.ReadSpooled(dir, database, func(h *spool.Header) bool { return h.WorkflowID == id && h.RunID == run })
 		if err != nil {
 			return workflow.Errorf(workflow.CodeForbidden, "%v", err)
