@@ -253,7 +253,7 @@ func (c *chooser) variants() []variant {
 	if slices.ContainsFunc(c.asked, func(w *want) bool { return len(w.pools) > 1 }) {
 		all = append(all, variant{spare: true}, variant{spare: true, fits: true})
 	}
-	if pool := c.asked[0].pools[0]; pool.SchedulerID == nil && pool.Nodes == 0 && len(pool.Required) == 0 {
+	if pool := c.asked[0].pools[0]; pool.SchedulerID == nil && pool.Nodes == 0 && len(pool.Required) == 0 && !pool.Failures.Wide {
 		for n := int64(2); n <= widest && (pool.MaxNodes == 0 || n <= pool.MaxNodes); n *= 2 {
 			all = append(all, variant{nodes: n})
 		}

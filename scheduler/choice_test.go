@@ -66,6 +66,7 @@ func TestChoice(t *testing.T) {
 		"whole nodes":                                 {[]int64{4, 4, 4, 4}, 5, []func(*Snapshot){whole}, "2 × 4 CPUs 6m0s"},
 		"cost: one whole node that stays busy":        {[]int64{4, 4, 4, 4}, 5, []func(*Snapshot){whole, func(s *Snapshot) { s.Actions[0].Prefer = PreferCost }}, "1 × 4 CPUs 12m0s"},
 		"no more than the user allows":                {[]int64{4, 4, 4, 4}, 40, []func(*Snapshot){func(s *Snapshot) { s.Actions[0].MaxAllocations = 1 }}, "1 × 16 CPUs 18m0s"},
+		"one of several nodes may be broken":          {[]int64{4, 4, 4, 4}, 40, []func(*Snapshot){func(s *Snapshot) { s.Actions[0].MaxAllocations, s.Pools[0].Failures.Wide = 1, true }}, "1 × 4 CPUs 53m0s"},
 		"the walltime of the user":                    {[]int64{4, 4, 4, 4}, 40, []func(*Snapshot){func(s *Snapshot) { s.Pools[0].Walltime = 2 * time.Hour }}, "4 × 4 CPUs 2h0m0s"},
 		"nothing free, and no experience":             {[]int64{0, 0, 0, 0}, 40, nil, "1 × 4 CPUs 53m0s"},
 		"long ones wait for long, short ones do not":  {[]int64{0, 0, 0, 0}, 40, []func(*Snapshot){week(func(*forecast.Past) {}), week(func(p *forecast.Past) { p.Walltime, p.Waited = 10*time.Minute, time.Minute })}, "10 × 4 CPUs 6m0s"},

@@ -69,6 +69,7 @@ func refusedFor(a *store.AskedAllocation) slurm.Class {
 // never created without a refusal, or have ended without having done work. Canceled
 // allocations and temporary refusals are ignored.
 func (h history) failures() (f Failures) {
+	f.Wide = h.wideFailed()
 	for i := range h {
 		a := &h[i]
 		switch class := refusedFor(a); {
@@ -77,7 +78,7 @@ func (h history) failures() (f Failures) {
 		case a.EndMS == 0, a.Cause == compute.AllocationCanceled && class == "", class != "" && class != slurm.Permanent:
 			continue
 		}
-		if a.NodeList != "" && !strings.ContainsAny(a.NodeList, ",[") {
+		if a.NodeList != "" && !onSeveralNodes(a) {
 			f.Nodes = union(f.Nodes, []string{a.NodeList})
 		}
 		if f.InARow++; f.InARow == 1 {
@@ -86,6 +87,16 @@ func (h history) failures() (f Failures) {
 	}
 	return f
 }
+
+// wideFailed reports whether the latest allocation that had several nodes has ended without
+// having done work.
+func (h history) wideFailed() bool {
+	i := slices.IndexFunc(h, func(a store.AskedAllocation) bool { return onSeveralNodes(&a) && (a.Worked || a.EndMS > 0) })
+	return i >= 0 && !h[i].Worked
+}
+
+// onSeveralNodes reports whether Slurm has given several nodes to an allocation.
+func onSeveralNodes(a *store.AskedAllocation) bool { return strings.ContainsAny(a.NodeList, ",[") }
 
 // hold returns why to wait before the next request: Slurm has refused one, but not
 // permanently. Each refusal in a row doubles the wait. A limit may no longer apply as

@@ -29,6 +29,30 @@ func TestNodesOfFailures(t *testing.T) {
 	}
 }
 
+// A node of an allocation with several nodes may be the cause of its failure, so the next ones are
+// small until one with several nodes has worked.
+func TestWideFailures(t *testing.T) {
+	on := func(nodes string, worked bool) store.AskedAllocation {
+		return store.AskedAllocation{EndMS: 1, Cause: compute.AllocationFailed, NodeList: nodes, Worked: worked}
+	}
+	live := store.AskedAllocation{NodeList: "n[1-4]"}
+	for name, tc := range map[string]struct {
+		history history
+		want    bool
+	}{
+		"none":                         {nil, false},
+		"one node":                     {history{on("n1", false)}, false},
+		"several nodes":                {history{on("n[1-4]", false)}, true},
+		"one node has worked since":    {history{on("n2", true), on("n1,n3", false)}, true},
+		"several nodes worked since":   {history{on("n[2-3]", true), on("n[1-4]", false)}, false},
+		"the latest is only beginning": {history{live, on("n[1-4]", false)}, true},
+	} {
+		if got := tc.history.failures().Wide; got != tc.want {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
 // TestWhatNeverCame counts as a failure: otherwise requests of which nothing is
 // heard would be repeated forever.
 func TestWhatNeverCame(t *testing.T) {

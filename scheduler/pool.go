@@ -60,6 +60,9 @@ type Failures struct {
 	Refused bool   // the last was refused by Slurm
 	// Nodes are the nodes of failed allocations with one node, sorted: they may be the cause.
 	Nodes []string
+	// Wide: the latest allocation with several nodes did no work. One of its nodes may be the
+	// cause, so jobs get no more nodes than they need.
+	Wide bool
 }
 
 // misfit returns why a job can have no allocation here; empty if it can.

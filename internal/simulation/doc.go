@@ -3,7 +3,7 @@
 // faults of one seed, and check what the engine promises.
 //
 //	go test ./internal/simulation -seeds 500          more seeds
-//	go test ./internal/simulation -seeds 1 -seed 42 -trace DIR
+//	go test ./internal/simulation -seeds 1 -seed 42 -keep DIR
 //
 // The faults are:
 //   - messages that are lost, duplicated (up to 40 minutes later), delayed, and

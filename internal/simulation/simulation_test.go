@@ -14,7 +14,7 @@ import (
 var (
 	seeds = flag.Int("seeds", 20, "how many seeds to run")
 	first = flag.Uint64("seed", 1, "the first seed")
-	keep  = flag.String("trace", "", "write the trace of each run into this folder")
+	keep  = flag.String("keep", "", "write the trace of each run into this folder")
 )
 
 func TestMain(m *testing.M) {
@@ -93,7 +93,7 @@ func simulate(t *testing.T, s seed) (hash uint64) {
 			t.Error(v)
 		}
 		if len(w.violations) > 0 {
-			t.Errorf("replay: go test ./internal/simulation -seeds 1 -seed %d -trace DIR", s)
+			t.Errorf("replay: go test ./internal/simulation -seeds 1 -seed %d -keep DIR", s)
 		}
 	})
 	return hash
