@@ -238,7 +238,7 @@ func (c *cluster) countCalls() (log string, err error) {
 		if err := os.WriteFile(path, fmt.Appendf(nil, callScript, program, log), 0o755); err != nil {
 			return "", err
 		}
-		c.env = append(c.env, "TORC_SERVER__SLURM__FORECAST=true", "TORC_FAKE_"+strings.ToUpper(program)+"="+path)
+		c.env = append(c.env, "TORC_FAKE_"+strings.ToUpper(program)+"="+path)
 	}
 	return log, nil
 }

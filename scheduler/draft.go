@@ -74,7 +74,9 @@ func (p *planner) draft(pool *Pool, d *Demand, v *variant) *draft {
 func (p *planner) workIn(s *Shape, pool *Pool, d *Demand, v *variant) time.Duration {
 	s.Walltime = pool.walltime(d.load(), v.by, &p.set)
 	if v.jobs > 0 && pool.Shared && s.Nodes == 1 {
-		s.Node = s.Node.least(d.each().times(v.jobs).most(pool.Asks).withSlots(s.Node.Slots))
+		need := d.each().times(v.jobs)
+		need.MemoryBytes += runnerMemory
+		s.Node = s.Node.least(need.most(pool.Asks).withSlots(s.Node.Slots))
 	}
 	if v.fits && pool.Shared && s.Nodes == 1 {
 		least := *s

@@ -48,7 +48,7 @@ type ClusterOptions struct {
 	DaemonPatience time.Duration
 	Random         io.Reader         // for intents and secrets; crypto/rand if nil
 	Requeue        bool              // let Slurm restart allocations by itself
-	Forecast       bool              // plan by idle nodes and expected waits
+	NoForecast     bool              // plan without idle nodes and expected waits
 	Env            map[string]string // exported to runners
 }
 
@@ -88,7 +88,10 @@ func (c *cluster) scheduler(changed <-chan struct{}) *scheduler.Scheduler {
 		}
 		return time.Time{}
 	}
-	if c.o.Forecast && c.o.Slurm != nil {
+	switch {
+	case c.o.NoForecast:
+		o.Outlook = noOutlook{}
+	case c.o.Slurm != nil:
 		o.Outlook = newOutlook(c)
 	}
 	o.Settings.Requeue = c.o.Requeue

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -105,3 +106,14 @@ func (o *outlook) Waited(a *compute.Allocation, p forecast.Past) {
 		o.history.Add(waits.Key{Cluster: o.cluster, JobID: a.SlurmJobID, Restart: a.RestartCount}, p)
 	}
 }
+
+// noOutlook has no facts, as the configuration of the daemon forbids to ask for them.
+type noOutlook struct{}
+
+var errNoForecast = errors.New("server.slurm.forecast is false in the configuration of the daemon")
+
+func (noOutlook) Cluster(context.Context) (*forecast.Cluster, error) { return nil, errNoForecast }
+func (noOutlook) Probe(context.Context, []scheduler.Question)        {}
+func (noOutlook) Probes() []forecast.Probe                           { return nil }
+func (noOutlook) Waits(time.Time) []forecast.Past                    { return nil }
+func (noOutlook) Waited(*compute.Allocation, forecast.Past)          {}

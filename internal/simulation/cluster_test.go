@@ -68,7 +68,6 @@ func (s *cluster) options(d *daemon) server.ClusterOptions {
 			return siteconfigs.Detect(ctx, client, slurmtest.TestUser)
 		},
 		Settings: allocation.Settings{User: slurmtest.TestUser, Owner: "999"},
-		Forecast: true,
 	}
 }
 

@@ -146,7 +146,7 @@ func DefaultConfig() *Config {
 			Run: RunConfig{PollInterval: 5, ClaimBackoffMaxSecs: 300, OutputDir: "torc_output"},
 		},
 		Server: ServerConfig{
-			LogLevel: "info", Host: "127.0.0.1", Port: 8080, Threads: 1, CompletionCheckIntervalSecs: 30,
+			LogLevel: "info", Host: "127.0.0.1", Port: 8080, Threads: 1, CompletionCheckIntervalSecs: 30, Slurm: SlurmServerConfig{Forecast: true},
 		},
 	}
 }

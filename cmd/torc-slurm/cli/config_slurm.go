@@ -33,7 +33,7 @@ type SlurmServerConfig struct {
 	RetryAfterSecs  float64 `toml:"retry_after_secs,omitzero" json:"retry_after_secs,omitempty"`   // after a temporary error of sbatch; doubles
 	ProbeAfterSecs  float64 `toml:"probe_after_secs,omitzero" json:"probe_after_secs,omitempty"`   // after requests were stopped; doubles
 	Requeue         bool    `toml:"requeue,omitzero" json:"requeue,omitempty"`                     // let Slurm requeue allocations
-	Forecast        bool    `toml:"forecast" json:"forecast"`                                      // plan by idle nodes and expected waits; false by default
+	Forecast        bool    `toml:"forecast" json:"forecast"`                                      // plan by idle nodes and expected waits; true by default
 }
 
 // Allocation returns the settings of the allocation loop.

@@ -22,7 +22,7 @@ func clusterOptions(a *cli.Factory) server.ClusterOptions {
 	memory := &sites.Memory{App: a}
 	return server.ClusterOptions{
 		Slurm: a.DaemonSlurm(), Name: slurm.ClusterName(a.Getenv), StateDir: a.Home(), Program: a.Executable, Site: memory.Site, Facts: memory.Facts, Settings: config.Allocation(), Scheduling: config.Scheduling(),
-		SignalLead: cli.Seconds(config.SignalLeadSecs), DaemonPatience: cli.Seconds(config.DaemonPatienceSecs), Requeue: config.Requeue, Forecast: config.Forecast,
+		SignalLead: cli.Seconds(config.SignalLeadSecs), DaemonPatience: cli.Seconds(config.DaemonPatienceSecs), Requeue: config.Requeue, NoForecast: !config.Forecast,
 	}
 }
 
