@@ -1,5 +1,7 @@
 package api
 
+import "github.com/torc-slurm/torc-slurm/workflow/compute"
+
 // SlurmUsage is how long the allocations of a workflow had nodes and CPUs, used or not,
 // according to Slurm's accounting.
 type SlurmUsage struct {
@@ -12,4 +14,7 @@ type SlurmUsage struct {
 	TotalCPUTimeSeconds  int64    `json:"total_cpu_time_seconds"`
 	Errors               []string `json:"errors"`
 	UnknownNodeCount     int      `json:"unknown_node_count_allocations,omitempty"`
+	// Forecast compares what was expected of the allocations with what happened; absent if none was
+	// requested with a forecast.
+	Forecast *compute.Calibration `json:"forecast,omitempty"`
 }

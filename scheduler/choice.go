@@ -102,7 +102,7 @@ func (p *planner) choose(a *AutoSchedule, wants []*want, o *outlook) *packing {
 	c.extend(best.packing)
 	best.packing.improves, best.packing.choice = !c.must, &best.Choice
 	if n := len(p.decision.Choices); n > shown+1 {
-		best.packing.instead = p.decision.Choices[shown+1].Line()
+		best.packing.instead = &p.decision.Choices[shown+1]
 	}
 	for _, s := range best.replaces {
 		c.replace(s, fmt.Sprintf("new allocations are expected to end the jobs in %s instead of %s", about(best.Completion), about(none.Completion)))

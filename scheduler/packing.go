@@ -27,7 +27,7 @@ type packing struct {
 	// choice is what is expected of these allocations, and instead the best other choice; nil
 	// without a forecast.
 	choice  *Choice
-	instead string
+	instead *Choice
 }
 
 // expect returns what is expected of a draft; nil without a forecast.
@@ -35,10 +35,14 @@ func (k *packing) expect(f *draft) *compute.AllocationExpectation {
 	if k.choice == nil {
 		return nil
 	}
-	return &compute.AllocationExpectation{
+	e := &compute.AllocationExpectation{
 		Free: f.free, LowS: int64(f.wait.Low / time.Second), WaitS: int64(f.wait.Likely / time.Second), HighS: int64(f.wait.High / time.Second), Reason: f.wait.Reason,
-		EndS: int64(k.choice.Completion / time.Second), IdleShare: k.choice.IdleShare, Instead: k.instead,
+		EndS: int64(k.choice.Completion / time.Second), CPUSeconds: k.choice.CPUSeconds, IdleShare: k.choice.IdleShare,
 	}
+	if i := k.instead; i != nil {
+		e.Instead, e.InsteadEndS, e.InsteadCPUSeconds = i.Line(), int64(i.Completion/time.Second), i.CPUSeconds
+	}
+	return e
 }
 
 // pack packs jobs into new allocations, as many as the limits allow. If these are too

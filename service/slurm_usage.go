@@ -14,8 +14,8 @@ import (
 )
 
 // SlurmUsage returns how long the allocations of a workflow had nodes and CPUs. It calls
-// sacct once, if there were any. It returns CodeConflict without Slurm, and
-// CodeUnavailable if sacct fails.
+// sacct once, if there were any, and compares what was expected of them with what happened. It
+// returns CodeConflict without Slurm, and CodeUnavailable if sacct fails.
 func (s *Service) SlurmUsage(ctx context.Context, workflowID int64) (api.SlurmUsage, error) {
 	jobs, since, err := s.slurmJobs(ctx, workflowID)
 	if err != nil {
@@ -39,7 +39,9 @@ func (s *Service) SlurmUsage(ctx context.Context, workflowID int64) (api.SlurmUs
 	for _, id := range u.Missing {
 		answer.Errors = append(answer.Errors, fmt.Sprintf("there is no accounting record of Slurm job %s", id))
 	}
-	return answer, nil
+	uses, err := s.Store.Allocations.Uses(ctx, workflowID)
+	answer.Forecast = compute.Calibrate(uses, s.Now().UnixMilli())
+	return answer, err
 }
 
 // slurmJobs returns the Slurm jobs that were ever requested for a workflow, by us or by

@@ -11,11 +11,16 @@ type AllocationExpectation struct {
 	WaitS int64 `json:"wait_s"`
 	HighS int64 `json:"high_s"`
 	// EndS is in how many seconds the jobs that were ready were expected to have ended.
-	EndS      int64   `json:"end_s,omitempty"`
-	IdleShare float64 `json:"idle_share,omitempty"` // the expected part of its CPU time that no job uses, 0 to 1
+	EndS int64 `json:"end_s,omitempty"`
+	// CPUSeconds is the CPU time that all allocations with these jobs were expected to have, and
+	// IdleShare the part of it that no job uses, 0 to 1.
+	CPUSeconds int64   `json:"cpu_seconds,omitempty"`
+	IdleShare  float64 `json:"idle_share,omitempty"`
 	// Instead is the best other choice, with what was expected of it, for people.
-	Instead string `json:"instead,omitempty"`
-	Reason  string `json:"reason,omitempty"` // what the wait is based on
+	Instead           string `json:"instead,omitempty"`
+	InsteadEndS       int64  `json:"instead_end_s,omitempty"`
+	InsteadCPUSeconds int64  `json:"instead_cpu_seconds,omitempty"`
+	Reason            string `json:"reason,omitempty"` // what the wait is based on
 }
 
 // ExpectedStartMS returns when a pending allocation is expected to start, in milliseconds since

@@ -22,7 +22,10 @@ func newUsage(a *cli.Factory) *cobra.Command {
 		Use:   "usage [WORKFLOW]",
 		Short: "Sum up the node and CPU time of a workflow's allocations",
 		Long: `Sum up how long the allocations of a workflow held nodes and CPUs, used or not, according
-to Slurm's accounting. This is what a site charges.`,
+to Slurm's accounting. This is what a site charges.
+
+For allocations that were requested with a forecast, compare what was expected of them with what
+happened: how long they were pending, and which part of their CPU time no job used.`,
 		Example: `  torc-slurm slurm usage 12`,
 		RunE: a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
 			u, err := c.Workflows.SlurmUsage(ctx, id)
@@ -37,6 +40,7 @@ to Slurm's accounting. This is what a site charges.`,
 				cli.WriteFields(w, cli.Field{"Workflow", fmt.Sprint(u.WorkflowID)}, cli.Field{"Slurm jobs", fmt.Sprint(u.TotalSlurmJobs)},
 					cli.Field{"Nodes", fmt.Sprint(u.TotalNodes)}, cli.Field{"Node time", u.TotalNodeTime}, cli.Field{"CPU time", u.TotalCPUTime},
 					cli.Field{"Not known", strings.Join(u.Errors, "\n")})
+				writeCalibration(w, u.Forecast)
 			})
 		}),
 	})
