@@ -54,7 +54,7 @@ func TestListJobs(t *testing.T) {
 
 func TestQueue(t *testing.T) {
 	const (
-		header = "Slurm ID,Workflow,Partition,State,Nodes,Node List,Time Left,Starts,Running,Done,Failed,Why,Account,QOS,Job Name,Scheduler ID\n"
+		header = "ID,Slurm ID,Workflow,Partition,State,Nodes,Node List,Time Left,Starts,Running,Done,Failed,Why,Account,QOS,Job Name,Scheduler ID\n"
 		// 1773489600000 is the time of the test, noon.
 		queue = `{"looked_ms": 1773489570000, "items": [
 			{"id": 1, "workflow_id": 12, "workflow_name": "w", "state": "active", "slurm_job_id": 812, "restart_count": 1, "slurm_state": "RUNNING", "partition": "short", "nodes": 2,
@@ -70,11 +70,11 @@ func TestQueue(t *testing.T) {
 			Args: `-f csv sq 12 --ended`, Routes: clitest.Routes{"GET /allocations": {Body: queue}},
 			Want: clitest.Result{
 				Stdout: header +
-					"812 (restart 1),12 w,short,RUNNING,2,n[1-2],1:00:01,,3,4,0,,ours,high,j,2\n" +
-					"813,12,,PENDING,1,,1:30:00,2026-03-15 12:00,,,,others go first,,,,\n" +
-					"814,12,,PENDING,1,,,~12:00:10,,,,,,,,\n" +
-					",12,,canceling,1,,,,,,,no job needs it,,,,\n" +
-					"811,12,,ended (timeout),1,,,,0,0,1,its time was up,,,,\n",
+					"1,812 (restart 1),12 w,short,RUNNING,2,n[1-2],1:00:01,,3,4,0,,ours,high,j,2\n" +
+					"2,813,12,,PENDING,1,,1:30:00,2026-03-15 12:00,,,,others go first,,,,\n" +
+					"5,814,12,,PENDING,1,,,~12:00:10,,,,,,,,\n" +
+					"3,,12,,canceling,1,,,,,,,no job needs it,,,,\n" +
+					"4,811,12,,ended (timeout),1,,,,0,0,1,its time was up,,,,\n",
 				Requests: []string{"GET /allocations?ended=true&max_age_seconds=60&workflow_id=12"},
 			},
 		},

@@ -95,6 +95,7 @@ func pollAge(polledMS int64, now time.Time) string {
 func queueColumns(now time.Time) cli.List[api.QueuedAllocation] {
 	type row = api.QueuedAllocation
 	return cli.List[row]{Things: "allocations", Columns: []cli.Column[row]{
+		{Title: "ID", Cell: func(x row) string { return fmt.Sprint(x.ID) }},
 		{Title: "Slurm ID", Cell: apidata.SlurmID},
 		{Title: "Workflow", Cell: func(x row) string { return strings.TrimSpace(fmt.Sprintf("%d %s", x.WorkflowID, x.WorkflowName)) }},
 		{Title: "Partition", Cell: func(x row) string { return x.Partition }},

@@ -18,7 +18,7 @@ func newCancel(a *cli.Factory) *cobra.Command {
 		Use:   "cancel ALLOCATION",
 		Short: "Cancel an allocation",
 		Long: `Cancel an allocation. The jobs that run in it are preempted, and run again elsewhere
-if their policy retries that. ` + "`torc-slurm -f json sq`" + ` lists the ids of allocations.
+if their policy retries that. ` + "`torc-slurm sq`" + ` lists the ids of allocations.
 --dry-run only says which jobs would be preempted, and how much work would be lost.`,
 		Example: `  torc-slurm slurm cancel 7 --dry-run
   torc-slurm slurm cancel 7`,
