@@ -86,6 +86,7 @@ type AllocateResponse struct {
 type QueuedAllocation struct {
 	Allocation
 	WorkflowName     string `json:"workflow_name"`
+	ClaimsHeld       string `json:"claims_held,omitempty"`        // why no job of the workflow is claimed
 	ReasonText       string `json:"reason_text,omitempty"`        // why it waits, in words
 	EstimatedStartMS int64  `json:"estimated_start_ms,omitempty"` // Slurm's estimate, 0 if there is none
 	ExpectedStartMS  int64  `json:"expected_start_ms,omitempty"`  // of a pending one: Slurm's estimate, else the daemon's

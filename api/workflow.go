@@ -41,6 +41,9 @@ type Workflow struct {
 	EnforceRuntime *bool `json:"enforce_runtime,omitempty"`
 	// Policy has the rules for failures and the end of the workflow; not in torc.
 	Policy *workflow.RunPolicy `json:"policy,omitempty"`
+	// ClaimsHeld is why no job of it is claimed, such as "paused by ann"; read-only, not in
+	// torc.
+	ClaimsHeld string `json:"claims_held,omitempty"`
 }
 
 // Object is a JSON object with the user's own content, unchanged.

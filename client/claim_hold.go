@@ -10,11 +10,13 @@ import (
 )
 
 // ReleaseClaims removes the claim holds of a workflow, or only those of a kind, and returns
-// their number.
-func (c Workflows) ReleaseClaims(ctx context.Context, workflowID int64, kind hold.ClaimHoldKind) (int64, error) {
-	out, err := call[api.ClaimsReleased](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/release_claims", workflowID), &api.ClaimRelease{Kind: kind})
-	if err != nil {
-		return 0, err
-	}
-	return out.Released, nil
+// them.
+func (c Workflows) ReleaseClaims(ctx context.Context, workflowID int64, kind hold.ClaimHoldKind) (*api.ClaimsReleased, error) {
+	return call[api.ClaimsReleased](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/release_claims", workflowID), &api.ClaimRelease{Kind: kind})
+}
+
+// Pause stops new claims of a workflow until they are released, or, in a dry run, returns
+// what that would stop.
+func (c Workflows) Pause(ctx context.Context, workflowID int64, q *api.PauseRequest) (*api.PauseOutcome, error) {
+	return call[api.PauseOutcome](repeatable(ctx), c, http.MethodPost, fmt.Sprintf("/workflows/%d/pause", workflowID), q)
 }

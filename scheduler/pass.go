@@ -221,7 +221,7 @@ func (l *pass) claimsHeld() *Hold {
 	if len(held) == 0 {
 		return nil
 	}
-	h := &Hold{Reason: held.Reason()}
+	h := &Hold{Reason: held.Reason(), Keep: held.KeepPending()}
 	if until := held.UntilMS(); until != 0 {
 		h.Until = time.UnixMilli(until)
 	}

@@ -185,13 +185,13 @@ func pointers[T any](list []T) []*T {
 }
 
 // hold plans while claims are held: no job may be claimed. Pending allocations are
-// kept if the hold expires by itself.
+// kept if the hold expires by itself, or says so.
 func (p *planner) hold() {
 	for _, w := range p.wants {
 		if w.left > 0 {
 			w.uncover(p.Held.Reason)
 		}
-		if w.later += w.left; p.Held.Until.IsZero() {
+		if w.later += w.left; p.Held.lasts() {
 			w.later = 0
 		}
 		w.open, w.left = 0, 0
@@ -241,7 +241,7 @@ func (p *planner) cancelSurplus() {
 	switch {
 	case p.Ended:
 		reason = "the workflow has ended"
-	case p.Held != nil && p.Held.Until.IsZero():
+	case p.Held != nil && p.Held.lasts():
 		reason = p.Held.Reason
 	}
 	p.supply = slices.DeleteFunc(p.supply, func(a *Allocation) bool {

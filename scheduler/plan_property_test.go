@@ -125,7 +125,7 @@ func drawSnapshot(t *rapid.T) Snapshot {
 	s.Demand = draw("demand")
 	switch rapid.IntRange(0, 9).Draw(t, "held") {
 	case 8:
-		s.Held = &Hold{Reason: "claims are held"}
+		s.Held = &Hold{Reason: "claims are held", Keep: rapid.Bool().Draw(t, "keep")}
 	case 9:
 		s.Held = &Hold{Reason: "claims are held", Until: noon.Add(time.Hour)}
 	}

@@ -47,9 +47,16 @@ type Pool struct {
 type Hold struct {
 	Until  time.Time
 	Reason string
+	// Keep: pending allocations keep their place in the queue, although the hold does not
+	// expire by itself.
+	Keep bool
 	// Limit: the user has reached a limit of this pool. Other pools may accept more.
 	Limit bool
 }
+
+// lasts reports whether a user has to end the hold, and pending allocations are not kept for
+// that.
+func (h *Hold) lasts() bool { return h.Until.IsZero() && !h.Keep }
 
 // Failures are allocations of a pool, in a row, that were permanently refused or
 // ended without having done work.

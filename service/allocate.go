@@ -39,6 +39,11 @@ func (s *Service) Allocate(ctx context.Context, by Caller, workflowID int64, q *
 	if c.WorkflowID != workflowID {
 		return answer, workflow.Errorf(workflow.CodeInvalid, "Slurm scheduler %d is of workflow %d", c.ID, c.WorkflowID)
 	}
+	if !q.SkipChecks {
+		if err := refuseForPaused(ctx, s.Store, workflowID); err != nil {
+			return answer, err
+		}
+	}
 	request, err := allocation.RequestOf(&c)
 	if err != nil {
 		return answer, err

@@ -6,14 +6,16 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/record"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 var allClaimHolds core.ClaimHoldSelection
 
 // Release releases the claim holds of a workflow, of all kinds if kind is empty, and
-// returns how many there were.
-func (s ClaimHolds) Release(_ context.Context, workflowID int64, kind hold.ClaimHoldKind, user string) (n int64, err error) {
+// returns them.
+func (s ClaimHolds) Release(_ context.Context, workflowID int64, kind hold.ClaimHoldKind, user string) (released []hold.ClaimHold, err error) {
 	err = s.shared.Do("release claims", func(tx *core.Tx) error {
 		r, err := core.LoadRun(tx, workflowID)
 		if err != nil {
@@ -24,6 +26,11 @@ func (s ClaimHolds) Release(_ context.Context, workflowID int64, kind hold.Claim
 				return err
 			}
 		}
+		released, err = sqlite.Select(tx, view.ScanClaimHold, `SELECT `+view.ClaimHoldColumns+` FROM claim_hold
+			WHERE workflow_id = ? AND ended_ms = 0 AND (?2 = '' OR kind = ?2) ORDER BY id`, workflowID, string(kind))
+		if err != nil {
+			return fmt.Errorf("read the claim holds of workflow %d: %w", workflowID, err)
+		}
 		why := "released by " + user
 		if kind == "" || kind == hold.HoldBreaker {
 			if _, err := record.CloseBreakers(tx, why, `workflow_id = ?3 AND action = 'pause'`, workflowID); err != nil {
@@ -33,13 +40,12 @@ func (s ClaimHolds) Release(_ context.Context, workflowID int64, kind hold.Claim
 		if err := core.ReleaseClaims(tx, workflowID, core.ClaimHoldSelection{Kind: kind}, why); err != nil {
 			return err
 		}
-		now, err := core.LoadRun(tx, workflowID)
-		if n = r.ClaimHolds - now.ClaimHolds; err != nil || n == 0 {
-			return err
+		if len(released) == 0 {
+			return nil
 		}
-		return core.UserAction(tx, workflowID, user, "release_claims", map[string]any{"kind": kind, "released_count": n})
+		return core.UserAction(tx, workflowID, user, "release_claims", map[string]any{"kind": kind, "released_count": len(released)})
 	})
-	return n, err
+	return released, err
 }
 
 // Expire releases the claim holds whose time is over. It returns when the next one ends, in

@@ -62,11 +62,11 @@ func TestHeldClaims(t *testing.T) {
 	}
 	r.sound(check.Witness{})
 	r.changes = nil
-	if n, err := r.ClaimHolds.Release(r.ctx, r.workflow, hold.HoldDeadline, "me"); err != nil || n != 0 {
-		t.Errorf("released %d holds of another kind, %v", n, err)
+	if released, err := r.ClaimHolds.Release(r.ctx, r.workflow, hold.HoldDeadline, "me"); err != nil || len(released) != 0 {
+		t.Errorf("released %v holds of another kind, %v", released, err)
 	}
-	if n, err := r.ClaimHolds.Release(r.ctx, r.workflow, "", "me"); err != nil || n != 1 {
-		t.Errorf("released %d holds, %v", n, err)
+	if released, err := r.ClaimHolds.Release(r.ctx, r.workflow, "", "me"); err != nil || len(released) != 1 {
+		t.Errorf("released %v holds, %v", released, err)
 	}
 	if last := r.changes[len(r.changes)-1]; !cmp.Equal(last.Ready, []int64{r.workflow}) {
 		t.Errorf("a release wakes %v", last.Ready)
@@ -142,7 +142,7 @@ func TestClaimHoldsAgainstModel(t *testing.T) {
 		r.begin(independent(1)...)
 		h := r.hand("n1", 1)
 		live := map[key]int64{} // until; 0: no end
-		keys := []key{{hold.HoldMaxFailures, ""}, {hold.HoldBreaker, "a"}, {hold.HoldBreaker, "b"}, {hold.HoldDeadline, ""}}
+		keys := []key{{hold.HoldMaxFailures, ""}, {hold.HoldBreaker, "a"}, {hold.HoldBreaker, "b"}, {hold.HoldDeadline, ""}, {hold.HoldPause, ""}}
 		for range rapid.IntRange(1, 15).Draw(rt, "steps") {
 			k := rapid.SampledFrom(keys).Draw(rt, "key")
 			switch rapid.SampledFrom([]string{"hold", "hold", "release", "wait", "expire"}).Draw(rt, "step") {
@@ -216,8 +216,8 @@ func TestAReleaseOfAnotherKindForgivesNothing(t *testing.T) {
 	h := r.hand("n1", 3)
 	h.turn()
 	h.turn(exited(h.held[0].LeaseRef, 1), exited(h.held[1].LeaseRef, 1))
-	if n, err := r.ClaimHolds.Release(r.ctx, r.workflow, hold.HoldBreaker, "me"); err != nil || n != 0 {
-		t.Fatalf("released %d, %v", n, err)
+	if released, err := r.ClaimHolds.Release(r.ctx, r.workflow, hold.HoldBreaker, "me"); err != nil || len(released) != 0 {
+		t.Fatalf("released %v, %v", released, err)
 	}
 	if answer := h.turn(exited(h.held[0].LeaseRef, 1)); answer.ClaimsHeld == "" {
 		t.Errorf("nothing holds the claims any more: %+v", answer)

@@ -52,6 +52,7 @@ func TestEverythingInAnyOrder(t *testing.T) {
 			"clock2":     e.clock,
 			"silent":     e.silent,
 			"release":    e.release,
+			"pause":      e.pause,
 			"update":     e.update,
 			"":           e.check,
 		})
@@ -221,6 +222,11 @@ func (e *grand) silent(t *rapid.T) {
 
 func (e *grand) release(*rapid.T) {
 	_, err := e.ClaimHolds.Release(e.ctx, e.workflow, "", "me")
+	e.said(err)
+}
+
+func (e *grand) pause(t *rapid.T) {
+	_, err := e.Workflows.Pause(e.ctx, e.workflow, PauseOptions{Pause: hold.Pause{By: "me"}, Now: rapid.Bool().Draw(t, "now")})
 	e.said(err)
 }
 

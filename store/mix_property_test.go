@@ -136,6 +136,7 @@ func (m *mix) turn(t *rapid.T) {
 	ends := []workflow.Evidence{
 		{ExitCode: new(int64(0))}, {ExitCode: new(int64(0))}, {ExitCode: new(int64(0))}, {ExitCode: new(int64(1))}, {ExitCode: new(int64(2))},
 		{KilledBy: workflow.KilledByTimeout, Signal: 9}, {KilledBy: workflow.KilledByDrain, Signal: 15}, {KilledBy: workflow.KilledByCancel, Signal: 15},
+		{KilledBy: workflow.KilledBySibling, Signal: 15},
 	}
 	m.now = m.now.Add(time.Millisecond)
 	now := m.now.UnixMilli()

@@ -63,6 +63,9 @@ type Cause struct {
 	// ByUs says that we ended the attempt for a reason outside of it: a fence, or our
 	// own scancel of its allocation. A drain sets ByDrain instead.
 	ByUs bool
+	// ByPause says that the attempt was ended because the workflow was paused: its job is
+	// repeated, whatever the rules say.
+	ByPause bool
 	// HoldAsked says that a torc client reported the failure as pending_failed.
 	HoldAsked bool
 	// MayStillRun says that its processes may still run, on a node that cannot be

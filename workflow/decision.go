@@ -78,6 +78,10 @@ func (h History) After(d Decision) History {
 	if !d.Retries() || d.Rule == RuleNeverStarted {
 		return h
 	}
+	if d.Rule == RulePause { // which no budget limits
+		h.AttemptID++
+		return h
+	}
 	rules := make(map[string]RuleCount, len(h.Rules)+1)
 	for id, n := range h.Rules {
 		rules[id] = n
@@ -105,6 +109,7 @@ const (
 	RuleClassified   = "classified" // retries granted by a classification
 	RuleRunTimeout   = "timeouts.run"
 	RuleClient       = "client" // retries requested by torc's clients and users
+	RulePause        = "pause"  // the attempt was ended because the workflow was paused
 )
 
 // ClassifiedRetryLimit is the maximum number of retries of a job in a run that

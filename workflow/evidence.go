@@ -84,6 +84,7 @@ const (
 	KilledByCancel      KillReason = "cancel"
 	KilledBySibling     KillReason = "sibling" // canceled because another job failed
 	KilledByDrain       KillReason = "drain"
+	KilledByPause       KillReason = "pause" // the workflow was paused; the daemon sets it
 	KilledByFence       KillReason = "fence"
 	KilledByMemoryLimit KillReason = "memory_limit"
 )

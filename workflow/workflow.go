@@ -53,6 +53,8 @@ type Workflow struct {
 	Verdict EventType
 	// Compensating says that the run is being undone.
 	Compensating bool
+	// ClaimsHeld is why no job of it is claimed, such as "paused by ann"; empty if jobs are.
+	ClaimsHeld string
 }
 
 // WorkflowUpdate is a change of a workflow: a nil field keeps the stored value. Env,

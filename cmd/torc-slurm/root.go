@@ -46,7 +46,7 @@ There is no server to look after: a command finds your daemon or starts it.`
   torc-slurm why simulate_042          why is this job where it is?
   torc-slurm logs follow simulate_042`
 	root.AddCommand(
-		workflows.NewCreate(a), run.New(a), submit.New(a), run.NewExec(a), workflows.NewStatus(a), repair.NewWatch(a), repair.New(a), workflows.NewCancel(a), workflows.NewDelete(a),
+		workflows.NewCreate(a), run.New(a), submit.New(a), run.NewExec(a), workflows.NewStatus(a), repair.NewWatch(a), repair.New(a), workflows.NewPause(a), workflows.NewResume(a), workflows.NewCancel(a), workflows.NewDelete(a),
 		tasks.New(a),
 		holds.New(a),
 		alerts.New(a),

@@ -94,7 +94,7 @@ func (h allocationQueue) pollAgain(ctx context.Context, maxAge time.Duration, si
 
 func fromQueued(a *store.QueuedAllocation, seen allocation.QueueSnapshot, nowMS int64) api.QueuedAllocation {
 	q := api.QueuedAllocation{
-		Allocation: api.FromAllocation(a.Allocation), WorkflowName: a.WorkflowName,
+		Allocation: api.FromAllocation(a.Allocation), WorkflowName: a.WorkflowName, ClaimsHeld: a.ClaimsHeld,
 		Runners: a.Runners, JobsRunning: a.Running, AttemptsDone: a.Completed, AttemptsFailed: a.Failed,
 	}
 	switch {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/rest"
+	"github.com/torc-slurm/torc-slurm/service"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
@@ -17,7 +18,12 @@ func (h claimHolds) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("GET", "/workflows/{id}/claim_holds", "List the claim holds of a workflow, present and past: why no job is granted", h.listClaimHolds),
 		rest.Handle("POST", "/workflows/{id}/release_claims", "Release claim holds of a workflow", h.releaseClaims),
+		rest.Handle("POST", "/workflows/{id}/pause", "Stop new claims of a workflow until they are released, or show what that would stop", h.pause),
 	}
+}
+
+func (h claimHolds) pause(r *rest.Request[IDParams, api.PauseRequest]) (api.PauseOutcome, error) {
+	return service.Pause(r.Context(), h.verbs(), by(r), r.Params.ID, &r.Body)
 }
 
 func (h claimHolds) listClaimHolds(r *rest.Request[IDParams, rest.None]) (api.ClaimHoldList, error) {
@@ -31,6 +37,6 @@ func (h claimHolds) releaseClaims(r *rest.Request[IDParams, api.ClaimRelease]) (
 		return api.ClaimsReleased{}, workflow.Errorf(workflow.CodeInvalid, "nothing of the kind %q holds claims", kind).
 			WithHint("the kinds are %s", strings.Join(hold.ClaimHoldKindNames(), ", "))
 	}
-	n, err := h.Store.ClaimHolds.Release(r.Context(), r.Params.ID, kind, r.User())
-	return api.ClaimsReleased{Released: n}, err
+	released, err := h.Store.ClaimHolds.Release(r.Context(), r.Params.ID, kind, r.User())
+	return api.ClaimsReleased{Released: int64(len(released)), Holds: released}, err
 }

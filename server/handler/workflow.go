@@ -47,6 +47,7 @@ func fromWorkflow(w workflow.Workflow) api.Workflow {
 		SubmissionDirectory:                      w.SubmissionDirectory,
 		EnforceRuntime:                           trueOrAbsent(w.EnforceRuntime),
 		Policy:                                   w.Policy,
+		ClaimsHeld:                               w.ClaimsHeld,
 	}
 }
 

@@ -58,6 +58,7 @@ var scopes = map[string]Scope{
 	"POST /jobs/{id}/retry":                           Refused,
 	"GET /workflows/{id}/claim_holds":                 Refused,
 	"POST /workflows/{id}/release_claims":             Refused,
+	"POST /workflows/{id}/pause":                      Refused,
 
 	"POST /jobs":              Refused, // would not be initialized; use spawn_jobs
 	"POST /bulk_jobs":         Refused,

@@ -130,7 +130,7 @@ func (a *replayed) judgeCause() (cause workflow.Cause, e *workflow.Evidence, wro
 		return cause, nil, fmt.Sprintf("its evidence cannot be read: %v", err)
 	}
 	cause = failure.Classify(*e, a.codes(), nil)
-	if a.cause == workflow.CauseCanceledUser { // its lease may have been voided before it ended
+	if a.cause == workflow.CauseCanceledUser && !cause.ByPause { // its lease may have been voided before it ended
 		cause = failure.ClassifyCanceled(a.decision.Reason, *e)
 	}
 	plain := failure.Classify(*e, workflow.ReturnCodes{}, nil) // as it was before the return codes were set

@@ -20,7 +20,7 @@ type LeasedJob struct {
 	Status     workflow.JobStatus
 	Recovering bool
 	Canceling  bool              // its runner has to end it
-	CancelFor  workflow.Timeout  // the timeout because of which it is ended; empty: a sibling failed
+	CancelFor  workflow.Timeout  // the timeout, or ForPause, because of which it is ended; empty: a sibling failed, or a user canceled it
 	EndedBy    *workflow.Culprit // that sibling
 	Doom       retry.Doom        // why it fails whatever the rules say
 	IsStage    bool              // a sub-workflow job, which no runner holds

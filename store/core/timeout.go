@@ -21,7 +21,10 @@ func stampReady(tx *Tx) error {
 	return nil
 }
 
-// OrderedFor adds to the evidence of an attempt the timeout for which we ended it. After a
+// ForPause is the CancelFor of attempts that are ended because their workflow was paused.
+const ForPause workflow.Timeout = "pause"
+
+// OrderedFor adds to the evidence of an attempt the timeout for which we ended it, or the pause. After a
 // heartbeat timeout the allocation is canceled too, even if its runner is heard of again.
 func (l *LeasedJob) OrderedFor(e *workflow.Evidence) {
 	e.EndedBy = nil // only the daemon sets it
@@ -29,6 +32,8 @@ func (l *LeasedJob) OrderedFor(e *workflow.Evidence) {
 	case !l.Canceling || e.KilledBy != workflow.KilledBySibling:
 	case l.CancelFor == "":
 		e.EndedBy = l.EndedBy
+	case l.CancelFor == ForPause:
+		e.KilledBy = workflow.KilledByPause
 	case l.CancelFor == workflow.TimeoutHeartbeat:
 		e.KilledBy, e.Silent = workflow.KilledByDrain, true
 		e.Slurm = failure.CanceledByUs(l.CancelFor.String())

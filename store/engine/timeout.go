@@ -13,7 +13,7 @@ import (
 // doomOf returns why a job ends whatever the rules say: because of a timeout, or of another
 // job; the zero value if it does not.
 func doomOf(f *Finisher, l *core.LeasedJob) (retry.Doom, error) {
-	if !l.Canceling || l.CancelFor == "" {
+	if !l.Canceling || l.CancelFor == "" || l.CancelFor == core.ForPause {
 		return l.Doom, nil
 	}
 	var p workflow.JobPolicy

@@ -12,6 +12,7 @@ import (
 type QueuedAllocation struct {
 	compute.Allocation
 	WorkflowName string // empty if the workflow is deleted
+	ClaimsHeld   string // why no job of the workflow is claimed; empty if jobs are
 	AllocationWork
 }
 
@@ -56,18 +57,18 @@ func (s Allocations) Queue(ctx context.Context, workflowID int64, ended bool) ([
 // work fills in the names of the workflows and what the allocations have done.
 func (l *factReader) work(queue []QueuedAllocation, ids string) error {
 	type name struct {
-		id   int64
-		text string
+		id         int64
+		text, held string
 	}
-	names, err := selectFacts(l, `SELECT id, name FROM workflow WHERE is_hidden = 0
-		AND id IN (SELECT workflow_id FROM allocation WHERE id IN (SELECT value FROM json_each(?)))`, []any{ids},
-		func(r sqlite.Scanner) (n name, err error) { return n, r.Scan(&n.id, &n.text) })
+	names, err := selectFacts(l, `SELECT w.id, w.name, `+claimsHeldOf+` FROM workflow w WHERE w.is_hidden = 0
+		AND w.id IN (SELECT workflow_id FROM allocation WHERE id IN (SELECT value FROM json_each(?)))`, []any{ids},
+		func(r sqlite.Scanner) (n name, err error) { return n, r.Scan(&n.id, &n.text, &n.held) })
 	if err != nil {
 		return err
 	}
-	nameOf := make(map[int64]string, len(names))
+	nameOf := make(map[int64]name, len(names))
 	for _, n := range names {
-		nameOf[n.id] = n.text
+		nameOf[n.id] = n
 	}
 	type count struct {
 		allocation int64
@@ -93,7 +94,8 @@ func (l *factReader) work(queue []QueuedAllocation, ids string) error {
 		workOf[c.allocation] = AllocationWork{w.Runners + c.Runners, w.Running + c.Running, w.Completed + c.Completed, w.Failed + c.Failed}
 	}
 	for i := range queue {
-		queue[i].WorkflowName, queue[i].AllocationWork = nameOf[queue[i].WorkflowID], workOf[queue[i].ID]
+		of := nameOf[queue[i].WorkflowID]
+		queue[i].WorkflowName, queue[i].ClaimsHeld, queue[i].AllocationWork = of.text, of.held, workOf[queue[i].ID]
 	}
 	return nil
 }

@@ -17,7 +17,13 @@ const workflowColumns = `w.id, w.name, w.user, w.description, w.project, w.metad
 	w.resource_monitor_config, w.slurm_defaults, w.execution_config, w.dynamic_jobs, w.policy,
 	w.use_pending_failed, w.enforce_runtime, w.torc_extra, w.run_id, w.is_canceled, w.is_archived, w.end_generation,
 	COALESCE((SELECT v.type FROM verdict v WHERE v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation), ''),
-	EXISTS (SELECT 1 FROM compensation c WHERE c.workflow_id = w.id AND c.run_id = w.run_id AND c.state IN ('waiting', 'running'))`
+	EXISTS (SELECT 1 FROM compensation c WHERE c.workflow_id = w.id AND c.run_id = w.run_id AND c.state IN ('waiting', 'running')),
+	` + claimsHeldOf
+
+// claimsHeldOf selects why the claims of workflow w are held: the reason that lasts longest;
+// empty if they are not.
+const claimsHeldOf = `iif(w.claim_holds = 0, '', COALESCE((SELECT h.reason FROM claim_hold h WHERE h.workflow_id = w.id AND ` + HoldBinds + `
+	ORDER BY h.until_ms > 0, h.until_ms DESC, h.id LIMIT 1), ''))`
 
 // ScanWorkflow reads a row of SelectWorkflow.
 func ScanWorkflow(r sqlite.Scanner) (w workflow.Workflow, err error) {
@@ -26,7 +32,7 @@ func ScanWorkflow(r sqlite.Scanner) (w workflow.Workflow, err error) {
 		&w.ComputeNodeWaitForNewJobsSeconds, &w.ComputeNodeIgnoreWorkflowCompletion,
 		&w.ComputeNodeWaitForHealthyDatabaseMinutes, &w.ComputeNodeMinTimeForNewJobsSeconds,
 		&monitor, &slurm, &execution, &dynamic, &policy,
-		&w.UsePendingFailed, &w.EnforceRuntime, row.TorcExtra{Keys: &w.TorcWorkflow}, &w.RunID, &w.IsCanceled, &w.IsArchived, &w.EndGeneration, &w.Verdict, &w.Compensating)
+		&w.UsePendingFailed, &w.EnforceRuntime, row.TorcExtra{Keys: &w.TorcWorkflow}, &w.RunID, &w.IsCanceled, &w.IsArchived, &w.EndGeneration, &w.Verdict, &w.Compensating, &w.ClaimsHeld)
 	if err != nil {
 		return w, err
 	}

@@ -27,6 +27,9 @@ func claimHoldNext(h hold.ClaimHolds, workflowID, nowMS int64) string {
 	if until := h.UntilMS(); until != 0 {
 		return fmt.Sprintf("claims resume in %s, or when a user lifts the hold (workflows resume %d)", workflow.AgoMS(nowMS, until), workflowID)
 	}
+	if len(h) == 1 && h.Paused() != nil {
+		return fmt.Sprintf("`torc-slurm resume %d` ends the pause; running jobs continue", workflowID)
+	}
 	for i := range h {
 		if h[i].Kind == hold.HoldMaxFailures {
 			return fmt.Sprintf("a user has to lift the hold (workflows resume %d), raise max_failures (workflows update), or cancel or reset the workflow; running jobs continue", workflowID)

@@ -113,6 +113,10 @@ func (x *examination) ownKill() (workflow.Cause, bool) {
 			ReturnCode: x.ownCodeOr(x.codes.TimeoutCode()), Text: x.timeoutText()}, true
 	case workflow.KilledBySibling:
 		return x.canceled(x.EndedBy.CanceledReason()), true
+	case workflow.KilledByPause:
+		c := x.canceled("ended because the workflow was paused")
+		c.ByPause = true
+		return c, true
 	}
 	return workflow.Cause{}, false
 }

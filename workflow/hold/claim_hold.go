@@ -17,11 +17,12 @@ const (
 	HoldMaxFailures ClaimHoldKind = "max_failures" // too many jobs have failed
 	HoldBreaker     ClaimHoldKind = "breaker"      // a circuit breaker with the action pause is open
 	HoldDeadline    ClaimHoldKind = "deadline"     // the run's deadline has passed
+	HoldPause       ClaimHoldKind = "pause"        // a user paused the workflow
 )
 
 // ClaimHoldKinds returns the kinds of claim holds.
 func ClaimHoldKinds() []ClaimHoldKind {
-	return []ClaimHoldKind{HoldMaxFailures, HoldBreaker, HoldDeadline}
+	return []ClaimHoldKind{HoldMaxFailures, HoldBreaker, HoldDeadline, HoldPause}
 }
 
 // ClaimHoldKindNames returns the names of the kinds.

@@ -124,7 +124,10 @@ func (f *Facts) Needs() Needs {
 		return Needs{}
 	}
 	d := f.byRules()
-	if !d.Retries() {
+	switch {
+	case d.Rule == workflow.RulePause:
+		return Needs{Avoided: true}
+	case !d.Retries():
 		return Needs{}
 	}
 	return Needs{
@@ -152,7 +155,7 @@ func Decide(f Facts) Outcome {
 		if o.Refused = f.refusal(); o.Refused == nil {
 			o.Refused = f.changeRequirements(&o)
 		}
-	case f.Script == nil:
+	case f.Script == nil && o.Rule != workflow.RulePause:
 		f.override(&o)
 	}
 	o.Status = f.status(&o)
@@ -177,6 +180,8 @@ func (f *Facts) byRules() workflow.Decision {
 		return f.classified()
 	case f.Script != nil:
 		return f.afterScript()
+	case f.Failure.Cause.ByPause:
+		return workflow.Decision{Action: workflow.ActionRetry, Rule: workflow.RulePause, Reason: "its workflow was paused, which uses no retry"}
 	case f.Doom.Reason != "" && f.ends():
 		return workflow.Decision{Action: workflow.ActionFail, Reason: f.Doom.Reason}
 	}
@@ -187,7 +192,7 @@ func (f *Facts) byRules() workflow.Decision {
 // is needed.
 func (f *Facts) ends() bool {
 	c := &f.Failure.Cause
-	return c.Kind == workflow.CauseNeverStarted || c.HoldAsked || c.Status.IsUnsuccessful() && c.Status != workflow.Canceled
+	return c.Kind == workflow.CauseNeverStarted || c.HoldAsked || c.ByPause || c.Status.IsUnsuccessful() && c.Status != workflow.Canceled
 }
 
 // afterAttempt returns the decision of the rules about an attempt. A report of a torc client
@@ -228,7 +233,7 @@ func dependsOnPolicies(f *Facts, d *workflow.Decision) bool {
 		return f.Script.Failed && !f.Script.EarlierRun
 	}
 	c := &f.Failure.Cause
-	return f.Doom.Reason == "" && d.Action != workflow.ActionNone && c.Kind != workflow.CauseNeverStarted && !c.HoldAsked && !f.History.ReportedByOld
+	return f.Doom.Reason == "" && !c.ByPause && d.Action != workflow.ActionNone && c.Kind != workflow.CauseNeverStarted && !c.HoldAsked && !f.History.ReportedByOld
 }
 
 // override applies what takes precedence over the rules: an open breaker may hold the job,
@@ -305,7 +310,9 @@ func (f *Facts) next(d *workflow.Decision) *NextAttempt {
 	if d.Settle > n.Delay {
 		n.Settle = d.Settle
 	}
-	n.Avoided = d.Avoid.Extend(f.Avoided, f.Failure.Node, f.NowMS)
+	if n.Avoided = d.Avoid.Extend(f.Avoided, f.Failure.Node, f.NowMS); d.Rule == workflow.RulePause {
+		n.Avoided = f.Avoided
+	}
 	return n
 }
 

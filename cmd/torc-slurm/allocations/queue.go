@@ -77,7 +77,21 @@ func showQueue(ctx context.Context, a *cli.Factory, c *cli.Connection, filter cl
 	case a.Format == cli.FormatTable && slices.ContainsFunc(queue.Items, isLive):
 		a.Note("%s", pollAge(queue.PolledMS, now))
 	}
+	if a.Format == cli.FormatTable {
+		noteHeld(a, queue.Items)
+	}
 	return cli.ShowList(a, queueColumns(now), queue.Items)
+}
+
+// noteHeld says of which workflows with live allocations no job is claimed, and why.
+func noteHeld(a *cli.Factory, items []api.QueuedAllocation) {
+	var told []int64
+	for i := range items {
+		if x := &items[i]; x.ClaimsHeld != "" && isLive(*x) && !slices.Contains(told, x.WorkflowID) {
+			told = append(told, x.WorkflowID)
+			a.Note("Workflow %d: claims are held: %s", x.WorkflowID, x.ClaimsHeld)
+		}
+	}
 }
 
 func isLive(x api.QueuedAllocation) bool { return x.State != string(compute.AllocationEnded) }

@@ -35,18 +35,18 @@ func TestListWorkflows(t *testing.T) {
 		wrong("workflows list --archived-only --include-archived", "if any flags in the group [archived-only include-archived] are set none of the others can be; [archived-only include-archived] were all set"),
 		wrong("workflows list --sort-by age", "--sort-by age: the fields are "+strings.Join(append([]string{"id"}, workflowSortable...), ", ")),
 		clitest.Case{Args: "workflows list", Terminal: 60, Routes: routes, Want: clitest.Result{
-			Stdout: `╭────┬───────┬─────┬──────────┬──────────┬──────────┬─────────┬──────────┬──────────╮
-│ ID │ Name  │ Run │ Canceled │ Archived │ Descrip… │ Project │ Metadata │ Timesta… │
-├────┼───────┼─────┼──────────┼──────────┼──────────┼─────────┼──────────┼──────────┤
-│ 12 │ sweep │ 2   │ no       │ no       │ of para… │         │          │ 2026-03… │
-╰────┴───────┴─────┴──────────┴──────────┴──────────┴─────────┴──────────┴──────────╯
+			Stdout: `╭────┬───────┬─────┬──────┬──────────┬──────────┬──────────┬─────────┬──────────┬──────────╮
+│ ID │ Name  │ Run │ Held │ Canceled │ Archived │ Descrip… │ Project │ Metadata │ Timesta… │
+├────┼───────┼─────┼──────┼──────────┼──────────┼──────────┼─────────┼──────────┼──────────┤
+│ 12 │ sweep │ 2   │      │ no       │ no       │ of para… │         │          │ 2026-03… │
+╰────┴───────┴─────┴──────┴──────────┴──────────┴──────────┴─────────┴──────────┴──────────╯
 Total: 1 workflows
 `,
 			Requests: []string{"GET /workflows?is_archived=false&user=ann"},
 		}},
 		clitest.Case{Args: "workflows list -a -g lab --include-archived -l 3 -f csv", Routes: routes, Want: clitest.Result{
-			Stdout: `ID,User,Name,Run,Canceled,Archived,Description,Project,Metadata,Timestamp
-12,ann,sweep,2,no,no,"of
+			Stdout: `ID,User,Name,Run,Held,Canceled,Archived,Description,Project,Metadata,Timestamp
+12,ann,sweep,2,,no,no,"of
 parameters",,,2026-03-13T08:00:00Z
 `,
 			Requests: []string{"GET /workflows?access_group=lab&limit=3"},
@@ -421,14 +421,38 @@ Initialized the jobs
 func TestResume(t *testing.T) {
 	const release = "POST /workflows/12/release_claims"
 	clitest.Check(t, New,
-		wrong("workflows resume 12 --kind hunger", "--kind hunger: write one of max_failures, breaker, deadline"),
-		clitest.Case{Args: "workflows resume 12", Routes: clitest.Routes{release: {Body: `{"released":2}`}}, Want: clitest.Result{
-			Stdout:   "Lifted 2 holds of the claims of workflow 12\n",
+		wrong("workflows resume 12 --kind hunger", "--kind hunger: write one of max_failures, breaker, deadline, pause"),
+		clitest.Case{Args: "workflows resume 12", Routes: clitest.Routes{
+			release: {Body: `{"released":2,"holds":[{"kind":"pause","reason":"paused by ann"},{"kind":"breaker","reason":"a breaker"}]}`},
+		}, Want: clitest.Result{
+			Stdout:   "Lifted 2 holds of the claims of workflow 12\n  paused by ann\n  a breaker\n",
 			Requests: []string{"POST /workflows/12/release_claims {}"},
 		}},
 		clitest.Case{Args: "workflows resume 12 --kind breaker", Routes: clitest.Routes{release: {Body: `{"released":0}`}}, Want: clitest.Result{
 			Stdout:   "Nothing held the claims of workflow 12\n",
 			Requests: []string{`POST /workflows/12/release_claims {"kind":"breaker"}`},
+		}},
+	)
+}
+
+func TestPause(t *testing.T) {
+	const pause = "POST /workflows/12/pause"
+	reply := func(body string) clitest.Routes { return clitest.Routes{pause: {Body: body}} }
+	clitest.Check(t, NewPause,
+		clitest.Case{Args: "pause 12 --reason disk", Routes: reply(`{"workflow_id":12,"began":true,"jobs":[{"job_id":1,"name":"a"},{"job_id":2,"name":"b"}],"pending_allocations":[{"id":1}]}`), Want: clitest.Result{
+			Stdout:   "Paused workflow 12; `torc-slurm resume 12` ends the pause\n2 jobs continue: a, b; --now ends them\n1 allocation keeps its place in the queue; --cancel-pending cancels it\n",
+			Requests: []string{pause + ` {"reason":"disk"}`},
+		}},
+		clitest.Case{Args: "pause 12 --now --cancel-pending --dry-run", Routes: reply(`{"workflow_id":12,"began":true,"ending":1,"cpu_seconds":7200,"jobs":[{"job_id":1,"name":"a"},{"job_id":2,"name":"b"}],
+			"unreachable":[{"job_id":2,"name":"b"}],"canceled_allocations":[{"id":1}]}`), Want: clitest.Result{
+			Stdout: "Would pause workflow 12\n1 job is ended, and is ready again then\nLost, unless the jobs save it: 2.0 CPU hours\n" +
+				"1 job continues: b: it is held by a runner of torc, which cannot be told\n1 pending allocation is canceled\n",
+			Requests: []string{pause + ` {"now":true,"cancel_pending":true,"dry_run":true}`},
+		}},
+		clitest.Case{Args: "pause 12", Routes: clitest.Routes{pause: refused(409, "run 1 of workflow 12 has ended: there is nothing to pause")}, Want: clitest.Result{
+			Status:   cli.ExitRefused,
+			Stderr:   "error: run 1 of workflow 12 has ended: there is nothing to pause\n",
+			Requests: []string{pause + ` {}`},
 		}},
 	)
 }
