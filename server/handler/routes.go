@@ -44,6 +44,7 @@ func Routes(d *Deps) []rest.Route {
 		stages{d}.routes(),
 		reasons{d}.routes(),
 		resourceUse{d}.routes(),
+		efficiencies{d}.routes(),
 		diagnoses{d}.routes(),
 		recoveries{d}.routes(),
 		executionPlans{d}.routes(),

@@ -92,6 +92,19 @@ func Calibrate(uses []AllocationUse, nowMS int64) *Calibration {
 	return c
 }
 
+// CPUSeconds returns the CPU time that the allocation has had until now, used or not.
+func (u *AllocationUse) CPUSeconds(nowMS int64) int64 {
+	if u.StartMS == 0 {
+		return 0
+	}
+	end := nowMS
+	if u.State == AllocationEnded {
+		end = u.EndMS
+	}
+	cpus := cmp.Or(u.CPUs, max(u.Request.Nodes, 1)*max(u.Request.Offer.CPUs, 1))
+	return cpus * max(end-u.StartMS, 0) / 1000
+}
+
 // calibrated returns how an allocation with an expectation did.
 func (u *AllocationUse) calibrated(nowMS int64) CalibratedAllocation {
 	e := u.Request.Expected
@@ -105,8 +118,7 @@ func (u *AllocationUse) calibrated(nowMS int64) CalibratedAllocation {
 	a.WaitS = max(end-u.AskedMS, 0) / 1000
 	if a.Started {
 		a.WaitS = max(u.StartMS-u.AskedMS, 0) / 1000
-		cpus := cmp.Or(u.CPUs, max(u.Request.Nodes, 1)*max(u.Request.Offer.CPUs, 1))
-		a.CPUSeconds = cpus * max(end-u.StartMS, 0) / 1000
+		a.CPUSeconds = u.CPUSeconds(nowMS)
 	}
 	if a.CPUSeconds > 0 {
 		a.IdleShare = max(0, 1-float64(u.JobCPUSeconds)/float64(a.CPUSeconds))
