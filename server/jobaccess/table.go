@@ -46,7 +46,7 @@ var scopes = map[string]Scope{
 	"GET /workflows/{id}/failed_workflow":             Workflow,
 	"GET /workflows/{id}/compensations":               Workflow,
 	"GET /workflows/{id}/check_resources":             Workflow,
-	"GET /workflows/{id}/efficiency":             Workflow,
+	"GET /workflows/{id}/efficiency":                  Workflow,
 	"GET /workflows/{id}/diagnosis":                   Refused,  // it is about nodes
 	"POST /workflows/{id}/correct_resources":          Workflow, // a dry run
 	"POST /workflows/{id}/recover":                    Refused,
