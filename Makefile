@@ -4,7 +4,8 @@
 GO      ?= go
 CC      ?= cc
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS  = -X main.linked=$(VERSION)
+COMMITTED ?= $(shell git log -1 --format=%cI 2>/dev/null)
+LDFLAGS  = -X main.linked=$(VERSION) -X main.linkedTime=$(COMMITTED)
 BIN      = bin/torc-slurm
 EXAMPLE  = examples/outbreak
 

@@ -15,8 +15,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// linked is set by the linker.
-var linked string
+// linked and linkedTime are set by the linker: the version, and the time of its commit.
+var linked, linkedTime string
 
 // version is the version that the linker set, else the commit that the program was built
 // from.
@@ -25,24 +25,37 @@ var version = cmp.Or(linked, commit(), "unknown")
 // commit returns the commit that the Go tool recorded in the program, with -dirty if there
 // were changes; empty if unknown.
 func commit() string {
+	const short = 12
+	revision := recorded("vcs.revision")
+	if len(revision) < short {
+		return ""
+	}
+	if recorded("vcs.modified") == "true" {
+		return revision[:short] + "-dirty"
+	}
+	return revision[:short]
+}
+
+// versionText is the version with the time of its commit, as --version shows it.
+func versionText() string {
+	if at := cmp.Or(linkedTime, recorded("vcs.time")); at != "" {
+		return version + " (commit of " + at + ")"
+	}
+	return version
+}
+
+// recorded returns what the Go tool recorded in the program under a key; empty if nothing.
+func recorded(key string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""
 	}
-	var revision, dirty string
 	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			revision = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = "-dirty"
+		if s.Key == key {
+			return s.Value
 		}
 	}
-	const short = 12
-	if len(revision) < short {
-		return ""
-	}
-	return revision[:short] + dirty
+	return ""
 }
 
 func main() {

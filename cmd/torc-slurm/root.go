@@ -9,6 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/computenodes"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/configcmd"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/daemoncmd"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/db"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/efficiency"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/events"
@@ -36,7 +37,7 @@ import (
 // newRoot returns the root command with all subcommands.
 func newRoot(a *cli.Factory) *cobra.Command {
 	root := cli.NewRoot(a)
-	root.Version = version
+	root.Version = versionText()
 	root.Short = "Run workflows of jobs"
 	root.Long = `torc-slurm runs workflows of jobs: in the right order, the right number at a
 time, with failures named, repaired and retried.
@@ -53,7 +54,7 @@ There is no server to look after: a command finds your daemon or starts it.`
 		alerts.New(a),
 		policy.NewBreakers(a),
 		jobs.NewWhy(a), efficiency.New(a), logs.New(a), mcpcmd.New(a, version),
-		serve.New(a, version), admin.NewHtpasswd(a), admin.New(a), noderunner.New(a), noderunner.NewGateway(a), run.NewLoginRunner(a), noderunner.NewTorc(a), db.New(a), admin.NewPing(a),
+		serve.New(a, version), daemoncmd.New(a), admin.NewHtpasswd(a), admin.New(a), noderunner.New(a), noderunner.NewGateway(a), run.NewLoginRunner(a), noderunner.NewTorc(a), db.New(a), admin.NewPing(a),
 		hpc.New(a), slurmcmd.New(a), allocations.NewQueue(a), allocations.New(a),
 		configcmd.New(a), newCompletionsCommand(a),
 		workflows.NewReset(a), newWorkflows(a), jobs.New(a), files.New(a), userdata.New(a),
