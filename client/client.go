@@ -86,6 +86,7 @@ type Client struct {
 	Files                 Files
 	Holds                 Holds
 	Jobs                  Jobs
+	Proposals             Proposals
 	ResourceRequirements  ResourceRequirements
 	Results               Results
 	RetryPolicies         RetryPolicies

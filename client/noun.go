@@ -21,6 +21,8 @@ type (
 	Holds struct{ *conn }
 	// Jobs are the calls about jobs.
 	Jobs struct{ *conn }
+	// Proposals are the calls about proposed changes.
+	Proposals struct{ *conn }
 	// ResourceRequirements are the calls about resource requirements.
 	ResourceRequirements struct{ *conn }
 	// Results are the calls about results.
@@ -60,6 +62,7 @@ func newClient(c *conn) *Client {
 		Files:                 Files{c},
 		Holds:                 Holds{c},
 		Jobs:                  Jobs{c},
+		Proposals:             Proposals{c},
 		ResourceRequirements:  ResourceRequirements{c},
 		Results:               Results{c},
 		RetryPolicies:         RetryPolicies{c},

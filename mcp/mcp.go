@@ -97,4 +97,9 @@ func (s *Server) addTools() {
 	s.addJournalTools()
 	s.addUsageTools()
 	s.addLibraryTools()
+	s.addCreateTools()
+	s.addHoldTools()
+	s.addRequirementsTools()
+	s.addRecoverTools()
+	s.addProposalTools()
 }

@@ -32,13 +32,8 @@ type recovery struct {
 // has not ended, waits for decisions, was undone, or has changed since the proposal. The
 // allocations of the last run must have ended.
 func (s *Service) Recover(ctx context.Context, by Caller, workflowID int64, q *api.RecoverRequest) (api.RecoveryPlan, error) {
-	r := &recovery{service: s, by: by, request: q, id: workflowID}
-	r.WorkflowID, r.DryRun = workflowID, q.DryRun
-	var err error
-	if r.MemoryMultiplier, err = multiplier("memory_multiplier", q.MemoryMultiplier, defaultRecovery); err != nil {
-		return r.RecoveryPlan, err
-	}
-	if r.RuntimeMultiplier, err = multiplier("runtime_multiplier", q.RuntimeMultiplier, defaultRecovery); err != nil {
+	r, err := newRecovery(s, by, workflowID, q)
+	if err != nil {
 		return r.RecoveryPlan, err
 	}
 	if q.Step != "" && q.Step != api.RecoverCorrect && q.Step != api.RecoverRepeat {
@@ -56,13 +51,28 @@ func (s *Service) Recover(ctx context.Context, by Caller, workflowID int64, q *a
 	}
 	jobs := r.chosen()
 	if len(jobs) == 0 {
-		return r.RecoveryPlan, workflow.Errorf(workflow.CodeConflict, "%s of workflow %d, none to be repeated",
-			workflow.CountOf(int64(len(r.Jobs)), "job failed", "jobs failed"), workflowID)
+		return r.RecoveryPlan, r.noneToRepeat()
 	}
 	if err := r.correct(ctx); err != nil || q.Step == api.RecoverCorrect {
 		return r.RecoveryPlan, err
 	}
 	return r.RecoveryPlan, r.repeat(ctx, jobs)
+}
+
+// newRecovery returns a recovery that is not prepared; CodeInvalid for a wrong multiplier.
+func newRecovery(s *Service, by Caller, workflowID int64, q *api.RecoverRequest) (r *recovery, err error) {
+	r = &recovery{service: s, by: by, request: q, id: workflowID}
+	r.WorkflowID, r.DryRun = workflowID, q.DryRun
+	if r.MemoryMultiplier, err = multiplier("memory_multiplier", q.MemoryMultiplier, defaultRecovery); err != nil {
+		return r, err
+	}
+	r.RuntimeMultiplier, err = multiplier("runtime_multiplier", q.RuntimeMultiplier, defaultRecovery)
+	return r, err
+}
+
+// noneToRepeat is the error of a recovery that no failed job is part of.
+func (r *recovery) noneToRepeat() error {
+	return workflow.Errorf(workflow.CodeConflict, "%s of workflow %d, none to be repeated", workflow.CountOf(int64(len(r.Jobs)), "job failed", "jobs failed"), r.id)
 }
 
 // prepare finds the failed jobs and their causes. It returns an error if the workflow

@@ -48,10 +48,7 @@ func (r *recovery) goneOn(what string) error {
 
 // correct changes requirements, or gives jobs requirements of their own.
 func (r *recovery) correct(ctx context.Context) error {
-	s, known := r.service, make(map[string]bool)
-	for _, rr := range r.m.requirements {
-		known[rr.Name] = true
-	}
+	s, known := r.service, r.knownNames()
 	for _, change := range r.changes {
 		rr := change.To
 		if !change.Clone {
@@ -73,6 +70,15 @@ func (r *recovery) correct(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// knownNames returns the names of the workflow's requirements.
+func (r *recovery) knownNames() map[string]bool {
+	known := make(map[string]bool)
+	for _, rr := range r.m.requirements {
+		known[rr.Name] = true
+	}
+	return known
 }
 
 // cloneName returns an unused name for corrected requirements.

@@ -36,6 +36,8 @@ type (
 	ComputeNodeFilter = record.ComputeNodeFilter
 	// EventFilter selects events of a workflow.
 	EventFilter = record.EventFilter
+	// ProposalFilter selects proposals.
+	ProposalFilter = view.ProposalFilter
 	// FileFilter selects files of a workflow.
 	FileFilter = record.FileFilter
 	// FoundJob is a Slurm job with the name of an intent.

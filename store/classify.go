@@ -1,9 +1,11 @@
 package store
 
 import (
+	"encoding/json"
+	"fmt"
+
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/engine"
-	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
@@ -31,7 +33,7 @@ func classifyJob(tx *core.Tx, id int64, w hold.Classification, force bool) (hold
 	}
 	f := engine.NewFinisher(tx, r)
 	c := engine.Change{Job: id, Op: workflow.OpClassify, From: l.Status, To: w.Status}
-	cause, err := lastCause(tx, &l, r)
+	cause, fingerprint, err := lastFailure(tx, &l, r)
 	if err != nil {
 		return o, err
 	}
@@ -41,7 +43,7 @@ func classifyJob(tx *core.Tx, id int64, w hold.Classification, force bool) (hold
 		}
 		o.Attempt = c.Next.Attempt
 	}
-	if err := engine.RecordClassification(tx, r, &l, w, o.Asks); err != nil {
+	if err := engine.RecordClassification(tx, r, &l, w, o.Asks, fingerprint); err != nil {
 		return o, err
 	}
 	if l.Status = w.Status; w.Status.IsComplete() {
@@ -82,10 +84,18 @@ func classifyByUpdate(tx *core.Tx, id int64, u *workflow.JobUpdate) error {
 	return err
 }
 
-// lastCause returns why the latest attempt of a job ended; the zero value if none is
-// recorded.
-func lastCause(tx *core.Tx, l *core.LeasedJob, r *view.Run) (c workflow.Cause, err error) {
-	err = tx.Row(`SELECT COALESCE(MAX(cause), ''), COALESCE(MAX(return_code), 0), COALESCE(MAX(cause_text), '') FROM attempt
-		WHERE job_id = ? AND run_id = ? AND attempt_id = ?`, []any{l.JobID, r.RunID, l.Attempt}, &c.Kind, &c.ReturnCode, &c.Text)
-	return c, sqlite.Wrap(err, "read attempt %d of job %d", l.Attempt, l.JobID)
+// lastFailure returns why the latest attempt of a job ended, and the fingerprint of that;
+// zero values if none is recorded.
+func lastFailure(tx *core.Tx, l *core.LeasedJob, r *view.Run) (c workflow.Cause, fingerprint string, err error) {
+	var evidence string
+	err = tx.Row(`SELECT COALESCE(MAX(cause), ''), COALESCE(MAX(return_code), 0), COALESCE(MAX(cause_text), ''), COALESCE(MAX(evidence), '{}') FROM attempt
+		WHERE job_id = ? AND run_id = ? AND attempt_id = ?`, []any{l.JobID, r.RunID, l.Attempt}, &c.Kind, &c.ReturnCode, &c.Text, &evidence)
+	if err != nil {
+		return c, "", fmt.Errorf("read attempt %d of job %d: %w", l.Attempt, l.JobID, err)
+	}
+	var e workflow.Evidence
+	if err := json.Unmarshal([]byte(evidence), &e); err != nil {
+		return c, "", fmt.Errorf("read the evidence of job %d: %w", l.JobID, err)
+	}
+	return c, hold.NewHeldJob(l.JobID, l.WorkflowID, l.Name, workflow.Hold{}, c, e).Fingerprint, nil
 }

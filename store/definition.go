@@ -31,8 +31,9 @@ type DefinitionWriter struct {
 	jobs                               []int64                  // ids
 	deps                               [][]int32                // of each job; equal lists are shared
 	gates                              map[row.GateHash]definedGate
-	later                              []int32 // jobs that depend on a job that came later
-	isOrdered                          bool    // no job depends on itself or a later one
+	later                              []int32              // jobs that depend on a job that came later
+	isOrdered                          bool                 // no job depends on itself or a later one
+	last                               func(*core.Tx) error // part of the transaction that finishes it; nil: none
 }
 
 // definedGate is a gate with its dependencies as indexes.
@@ -161,13 +162,22 @@ func (d *DefinitionWriter) Finish(ctx context.Context, jobs, files int64) (int64
 		if err := requireJobs(tx, &d.workflow, d.workflow.Policy); err != nil {
 			return err
 		}
-		return tx.ExecOne(`UPDATE workflow SET is_hidden = 0 WHERE id = ?`, d.id)
+		if err := tx.ExecOne(`UPDATE workflow SET is_hidden = 0 WHERE id = ?`, d.id); err != nil || d.last == nil {
+			return err
+		}
+		return d.last(tx)
 	})
 	if err != nil {
 		return 0, err
 	}
 	d.done = true
 	return d.id, nil
+}
+
+// Try does all that Finish does, and then fails with an error, so that Close deletes it.
+func (d *DefinitionWriter) Try(ctx context.Context, jobs, files int64, failure error) (int64, error) {
+	d.last = func(*core.Tx) error { return failure }
+	return d.Finish(ctx, jobs, files)
 }
 
 // Close deletes what was written, unless the workflow is finished.

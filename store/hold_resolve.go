@@ -136,6 +136,8 @@ func (x *holdResolver) meant(v *hold.HoldVerdict) ([]int64, error) {
 		return x.selected(HoldSelection{Fingerprint: v.Fingerprint})
 	case v.JobID != 0:
 		return []int64{v.JobID}, nil
+	case len(v.JobIDs) > 0:
+		return x.selected(HoldSelection{JobIDs: v.JobIDs})
 	}
 	var id, n int64
 	err := x.tx.Row(`SELECT COALESCE(MIN(id), 0), COUNT(*) FROM job WHERE workflow_id = ? AND name = ?`, []any{x.r.WorkflowID, v.Job}, &id, &n)

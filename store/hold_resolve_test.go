@@ -61,7 +61,7 @@ func TestResolveHoldsEach(t *testing.T) {
 	want := []string{
 		"0 j1 failed ", "1 j0 ready ", "2 j1: an earlier entry has decided it", "3: earlier entries have decided all jobs with the fingerprint " + like,
 		"4: a classification needs a reason", `5: invalid action "hold" for a held job`, `6: memory "lots": not a whole number`,
-		"7: select the jobs by exactly one of job, job_id and fingerprint", `8: workflow 1 has no job "nobody"`, "9 : workflow 1 has no job 999", "10 j2 ready ",
+		"7: select the jobs by exactly one of job, job_id, job_ids and fingerprint", `8: workflow 1 has no job "nobody"`, "9 : workflow 1 has no job 999", "10 j2 ready ",
 	}
 	seq := len(r.events())
 	dry, err := r.Holds.ResolveEach(r.ctx, r.workflow, verdicts, ResolveOptions{DryRun: true})

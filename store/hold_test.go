@@ -148,3 +148,53 @@ func TestResolveAHoldBeforeTheFirstAttempt(t *testing.T) {
 	r.want(workflow.Failed, workflow.Canceled)
 	r.sound(check.Witness{})
 }
+
+// TestEarlierVerdicts: jobs that fail alike later are listed with what was decided before,
+// and what became of it.
+func TestEarlierVerdicts(t *testing.T) {
+	r, h := newHeldRig(t, independent(3), "a", "a", "b")
+	held, err := r.Holds.List(r.ctx, r.workflow)
+	r.must(err)
+	if j := held[0]; j.Attempt != 1 || j.RetriesLeft != workflow.ClassifiedRetryLimit {
+		t.Errorf("%+v", j)
+	}
+	_, err = r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids[:1]},
+		hold.Classification{Status: workflow.Ready, Author: "ann", Reason: "again", NumCPUs: 2}, ResolveOptions{Force: true})
+	r.must(err)
+	_, err = r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids[1:2]}, hold.Classification{Status: workflow.Failed, Author: "bob", Reason: "no"}, ResolveOptions{})
+	r.must(err)
+	r.failAll(h, "a")
+	earlier, err := r.Holds.Earlier(r.ctx, held[0].Fingerprint, 10)
+	r.must(err)
+	if len(earlier) != 2 || earlier[0].Author != "bob" || earlier[0].Outcome != "" || earlier[1].Outcome != "failed (exit)" || earlier[1].NumCPUs != 2 {
+		t.Errorf("%+v", earlier)
+	}
+	held, err = r.Holds.List(r.ctx, r.workflow)
+	r.must(err)
+	g := hold.GroupHeld(held)[0]
+	if g.Attempts != 2 || g.RetriesLeft != workflow.ClassifiedRetryLimit-1 {
+		t.Errorf("%+v", g)
+	}
+}
+
+// TestOutgrownWithoutRunner: where nothing can be requested, the runners of the past are the
+// limit of what a retry may ask for.
+func TestOutgrownWithoutRunner(t *testing.T) {
+	r, h := newHeldRig(t, []rigJob{{needs: workflow.ResourceRequirements{NumCPUs: 1, Memory: "1g"}}}, "a")
+	h.withNode(4, 4)
+	_, err := r.Runners.Leave(r.ctx, h.id, lease.LeaveRequest{})
+	r.must(err)
+	for _, c := range []hold.Classification{{Memory: "10t"}, {NumCPUs: 100_000}} {
+		c.Status, c.Reason = workflow.Ready, "x"
+		o, err := r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids}, c, ResolveOptions{})
+		r.must(err)
+		if o[0].Resolved || !strings.Contains(o[0].Error, "fit nowhere") {
+			t.Errorf("%+v: %+v", c, o)
+		}
+	}
+	o, err := r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids}, hold.Classification{Status: workflow.Ready, Reason: "x", Memory: "10t"}, ResolveOptions{Force: true})
+	r.must(err)
+	if !o[0].Resolved {
+		t.Errorf("forced: %+v", o)
+	}
+}

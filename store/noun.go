@@ -32,6 +32,12 @@ type ClaimHolds struct {
 	shared *core.Shared
 }
 
+// Proposals are the use cases of proposals.
+type Proposals struct {
+	view.Proposals
+	shared *core.Shared
+}
+
 // Scheduling are the use cases of automatic scheduling.
 type Scheduling struct {
 	view.Scheduling
@@ -53,6 +59,7 @@ func newStore(db *sqlite.DB, s *core.Shared) *Store {
 		ClaimHolds: ClaimHolds{v.ClaimHolds, s},
 		Holds:      Holds{v.Holds, s},
 		Jobs:       Jobs{v.Jobs, s},
+		Proposals:  Proposals{v.Proposals, s},
 		Scheduling: Scheduling{v.Scheduling, s},
 		Timeouts:   Timeouts{v.Timeouts, s},
 		Workflows:  Workflows{v.Workflows, s},

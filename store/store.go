@@ -48,6 +48,7 @@ type Store struct {
 	ClaimHolds ClaimHolds
 	Holds      Holds
 	Jobs       Jobs
+	Proposals  Proposals
 	Scheduling Scheduling
 	Timeouts   Timeouts
 	Workflows  Workflows

@@ -22,6 +22,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/mcpcmd"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/noderunner"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/policy"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/proposals"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/repair"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/requirements"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/results"
@@ -51,6 +52,7 @@ There is no server to look after: a command finds your daemon or starts it.`
 		workflows.NewCreate(a), run.New(a), submit.New(a), run.NewExec(a), workflows.NewStatus(a), repair.NewWatch(a), repair.New(a), workflows.NewPause(a), workflows.NewResume(a), workflows.NewCancel(a), workflows.NewDelete(a),
 		tasks.New(a),
 		holds.New(a),
+		proposals.New(a),
 		alerts.New(a),
 		policy.NewBreakers(a),
 		jobs.NewWhy(a), efficiency.New(a), logs.New(a), mcpcmd.New(a, version),

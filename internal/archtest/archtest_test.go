@@ -56,6 +56,7 @@ var roomMayImport = map[string][]string{
 	"workflow/retry":     {"workflow", "workflow/hold", "workflow/placement"},
 	"workflow/explain":   {"workflow", "workflow/compute", "workflow/hold", "workflow/placement", "workflow/retry", "workflow/stage"},
 	"workflow/placement": {"workflow"},
+	"workflow/proposal":  {"workflow", "workflow/hold"},
 	"workflow/logscan":   {"workflow"},
 	"workflow/stage":     {"workflow", "workflow/criterion", "workflow/event", "workflow/graph"},
 	"workflow/usage":     {"workflow"},

@@ -19,13 +19,29 @@ func (h holds) routes() []rest.Route {
 	}
 }
 
+// Of how many groups the earlier verdicts are listed, and how many of each.
+const (
+	rememberedGroups = 100
+	earlierVerdicts  = 5
+)
+
 type holdListParams struct {
 	WorkflowID *int64 `query:"workflow_id" doc:"of this workflow; of all without it"`
 }
 
 func (h holds) listHolds(r *rest.Request[holdListParams, rest.None]) (api.HoldList, error) {
 	held, err := h.Store.Holds.List(r.Context(), Or(r.Params.WorkflowID, 0))
-	return api.HoldList{Groups: hold.GroupHeld(held)}, err
+	if err != nil {
+		return api.HoldList{}, err
+	}
+	list := api.HoldList{Groups: hold.GroupHeld(held)}
+	for i := range list.Groups[:min(len(list.Groups), rememberedGroups)] {
+		g := &list.Groups[i]
+		if g.Earlier, err = h.Store.Holds.Earlier(r.Context(), g.Fingerprint, earlierVerdicts); err != nil {
+			return api.HoldList{}, err
+		}
+	}
+	return list, nil
 }
 
 func (h holds) resolveHolds(r *rest.Request[IDParams, api.HoldResolution]) (api.HoldOutcomes, error) {

@@ -53,5 +53,6 @@ func Routes(d *Deps) []rest.Route {
 		allocationPlans{d}.routes(),
 		jobRetries{d}.routes(),
 		resets{d}.routes(),
+		proposals{d}.routes(),
 	)
 }

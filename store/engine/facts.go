@@ -81,13 +81,15 @@ func demandOf(tx *core.Tx, l *core.LeasedJob) (asks, *placement.JobDemand, error
 	if d.Class, err = a.class(); err != nil {
 		return a, nil, fmt.Errorf("grow job %d: %w", l.JobID, err)
 	}
-	d.Runners, err = runnerFacts(tx, l.WorkflowID)
+	if d.Runners, err = runnerFacts(tx, l.WorkflowID, view.SelectRunnerFacts); err == nil && byHand && len(d.Runners) == 0 {
+		d.Past, err = runnerFacts(tx, l.WorkflowID, view.SelectPastRunnerFacts)
+	}
 	return a, d, err
 }
 
-// runnerFacts returns the resources of the live runners of a workflow.
-func runnerFacts(tx *core.Tx, workflowID int64) ([]placement.RunnerFacts, error) {
+// runnerFacts returns the resources of runners of a workflow.
+func runnerFacts(tx *core.Tx, workflowID int64, query string) ([]placement.RunnerFacts, error) {
 	runners, err := sqlite.Select(tx, func(r sqlite.Scanner) (placement.RunnerFacts, error) { return view.ScanRunnerFacts(r, tx.NowMS) },
-		view.SelectRunnerFacts, workflowID)
+		query, workflowID)
 	return runners, sqlite.Wrap(err, "read the runners of workflow %d", workflowID)
 }

@@ -13,6 +13,9 @@ import (
 // grownMark marks the names of requirements that rules have created.
 const grownMark = " (grown: "
 
+// setMark marks the names of requirements that users have set for single jobs.
+const setMark = " (set: "
+
 // asks are the requirements of a job.
 type asks struct {
 	key          core.ClassKey
@@ -61,6 +64,53 @@ func growRequirements(tx *core.Tx, l *core.LeasedJob, a asks, q workflow.Resourc
 	}
 	err = tx.ExecOne(`UPDATE job SET class_id = ? WHERE id = ?`, class, l.JobID)
 	return sqlite.Wrap(err, "grow job %d", l.JobID)
+}
+
+// SetRequirements gives a job that no runner holds requirements of its own; a name, if not
+// empty, is theirs. It returns CodeConflict for a job in another status, and if nothing is
+// large enough for it, unless forced.
+func SetRequirements(tx *core.Tx, l *core.LeasedJob, change func(workflow.ResourceRequirements) (workflow.ResourceRequirements, error), name string, force bool) error {
+	if l.Status.IsLive() || l.Status == workflow.Completed || l.Status == workflow.Disabled {
+		return workflow.Errorf(workflow.CodeConflict, "job %d (%s) is %s: its requirements cannot change now", l.JobID, l.Name, l.Status)
+	}
+	a, demand, err := demandOf(tx, l)
+	if err != nil {
+		return err
+	}
+	q, err := change(a.requirements)
+	if err != nil {
+		return err
+	}
+	if demand.Requirements.Enforced() && !force {
+		if why := demand.Outgrown(q); why != "" {
+			return workflow.Errorf(workflow.CodeConflict, "the new requirements of job %d (%s) fit nowhere: %s", l.JobID, l.Name, why).
+				WithHint("lower them, or use --force (force in the API) if there is a place that the daemon does not know")
+		}
+	}
+	base, _, _ := strings.Cut(q.Name, setMark)
+	if base == workflow.DefaultRequirements {
+		base = "own"
+	}
+	if q.Name = name; name == "" {
+		q.Name = fmt.Sprintf("%s%s%s, %s, %d CPUs)", base, setMark, q.Memory, q.Runtime, q.NumCPUs)
+	}
+	if _, _, err := Measure(q); err != nil {
+		return err
+	}
+	if a.key.RequirementsID, err = requirementsLike(tx, q); err != nil {
+		return fmt.Errorf("set the requirements of job %d: %w", l.JobID, err)
+	}
+	class, err := core.ClassOf(tx, l.WorkflowID, a.key)
+	if err != nil {
+		return err
+	}
+	if err := tx.ExecOne(`UPDATE job SET class_id = ? WHERE id = ?`, class, l.JobID); err != nil {
+		return fmt.Errorf("set the requirements of job %d: %w", l.JobID, err)
+	}
+	if l.Status == workflow.Ready {
+		tx.Ready(l.WorkflowID)
+	}
+	return nil
 }
 
 // requirementsLike returns the id of requirements equal to q. It stores them if there are

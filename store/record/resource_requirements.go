@@ -93,37 +93,44 @@ type RequirementsUpdate struct {
 func (s Requirements) Update(_ context.Context, id int64, u RequirementsUpdate, user string) (workflow.ResourceRequirements, error) {
 	var q workflow.ResourceRequirements
 	err := s.shared.Do("update resource requirements", func(tx *core.Tx) (err error) {
-		if q, err = getRequirements(tx, id); err != nil {
-			return err
-		}
-		if err := core.SameWorkflow("resource_requirements", id, q.WorkflowID, u.WorkflowID); err != nil {
-			return err
-		}
-		if u.Name != nil && *u.Name != q.Name && (q.Name == workflow.DefaultRequirements || *u.Name == workflow.DefaultRequirements) {
-			return workflow.Errorf(workflow.CodeInvalid, "resource requirements %d: the name %q is reserved", id, workflow.DefaultRequirements)
-		}
-		core.Set(&q.Name, u.Name)
-		core.Set(&q.NumCPUs, u.NumCPUs)
-		core.Set(&q.NumGPUs, u.NumGPUs)
-		core.Set(&q.NumNodes, u.NumNodes)
-		core.Set(&q.Memory, u.Memory)
-		core.Set(&q.Runtime, u.Runtime)
-		memory, runtime, err := engine.Measure(q)
-		if err != nil {
-			return err
-		}
-		if err := tx.ExecOne(`UPDATE resource_requirements
-			SET name = ?, num_cpus = ?, num_gpus = ?, num_nodes = ?, memory = ?, runtime = ?, memory_bytes = ?, runtime_s = ? WHERE id = ?`,
-			q.Name, q.NumCPUs, q.NumGPUs, q.NumNodes, q.Memory, q.Runtime, memory, runtime, id); err != nil {
-			return fmt.Errorf("update resource requirements %d: %w", id, err)
-		}
-		tx.Ready(q.WorkflowID) // jobs may fit now
-		return core.UserAction(tx, q.WorkflowID, user, "update_resource_requirements", map[string]any{
-			"resource_requirements_id": id, "name": q.Name, "num_cpus": q.NumCPUs, "num_gpus": q.NumGPUs,
-			"num_nodes": q.NumNodes, "memory": q.Memory, "runtime": q.Runtime,
-		})
+		q, err = UpdateRequirements(tx, id, &u, user)
+		return err
 	})
 	return q, err
+}
+
+// UpdateRequirements is Update within a transaction.
+func UpdateRequirements(tx *core.Tx, id int64, u *RequirementsUpdate, user string) (workflow.ResourceRequirements, error) {
+	q, err := getRequirements(tx, id)
+	if err != nil {
+		return q, err
+	}
+	if err := core.SameWorkflow("resource_requirements", id, q.WorkflowID, u.WorkflowID); err != nil {
+		return q, err
+	}
+	if u.Name != nil && *u.Name != q.Name && (q.Name == workflow.DefaultRequirements || *u.Name == workflow.DefaultRequirements) {
+		return q, workflow.Errorf(workflow.CodeInvalid, "resource requirements %d: the name %q is reserved", id, workflow.DefaultRequirements)
+	}
+	core.Set(&q.Name, u.Name)
+	core.Set(&q.NumCPUs, u.NumCPUs)
+	core.Set(&q.NumGPUs, u.NumGPUs)
+	core.Set(&q.NumNodes, u.NumNodes)
+	core.Set(&q.Memory, u.Memory)
+	core.Set(&q.Runtime, u.Runtime)
+	memory, runtime, err := engine.Measure(q)
+	if err != nil {
+		return q, err
+	}
+	if err := tx.ExecOne(`UPDATE resource_requirements
+		SET name = ?, num_cpus = ?, num_gpus = ?, num_nodes = ?, memory = ?, runtime = ?, memory_bytes = ?, runtime_s = ? WHERE id = ?`,
+		q.Name, q.NumCPUs, q.NumGPUs, q.NumNodes, q.Memory, q.Runtime, memory, runtime, id); err != nil {
+		return q, fmt.Errorf("update resource requirements %d: %w", id, err)
+	}
+	tx.Ready(q.WorkflowID) // jobs may fit now
+	return q, core.UserAction(tx, q.WorkflowID, user, "update_resource_requirements", map[string]any{
+		"resource_requirements_id": id, "name": q.Name, "num_cpus": q.NumCPUs, "num_gpus": q.NumGPUs,
+		"num_nodes": q.NumNodes, "memory": q.Memory, "runtime": q.Runtime,
+	})
 }
 
 // Delete deletes requirements that no job uses; otherwise it returns CodeConflict.

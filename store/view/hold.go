@@ -32,13 +32,14 @@ func (s Holds) List(ctx context.Context, workflowID int64) ([]hold.HeldJob, erro
 // HeldJobs reads held jobs in any kind of transaction.
 func HeldJobs(ask func(query string, args ...any) (*sql.Rows, error), workflowID int64) ([]hold.HeldJob, error) {
 	// The IN makes the partial index usable; the + makes SQLite use it.
-	query := `SELECT j.id, j.workflow_id, j.name, j.hold, a.cause, a.confidence, a.return_code, a.cause_text, a.evidence
+	query := `SELECT j.id, j.workflow_id, j.name, j.hold, a.cause, a.confidence, a.return_code, a.cause_text, a.evidence,
+			j.attempt_id, COALESCE(json_extract(j.rule_counts, '$.'||?||'.counted'), 0)
 		FROM job j JOIN workflow w ON w.id = j.workflow_id
 			LEFT JOIN attempt a ON a.job_id = j.id AND a.run_id = w.run_id AND a.attempt_id = j.attempt_id
 		WHERE j.status IN ({failed}, {canceled}, {terminated}, {pending_failed}) AND j.status = {pending_failed} AND w.is_hidden = 0`
-	var args []any
+	args := []any{workflow.RuleClassified}
 	if workflowID != 0 {
-		query, args = query+` AND j.workflow_id = ?`, []any{workflowID}
+		query, args = query+` AND j.workflow_id = ?`, append(args, workflowID)
 	}
 	rows, err := ask(query+` ORDER BY +j.id`, args...)
 	if err != nil {
@@ -53,7 +54,8 @@ func scanHeld(r sqlite.Scanner) (hold.HeldJob, error) {
 	var name string
 	var why, kind, confidence, text, evidence sql.NullString
 	var code sql.NullInt64
-	if err := r.Scan(&id, &workflowID, &name, &why, &kind, &confidence, &code, &text, &evidence); err != nil {
+	var attempt, classified int64
+	if err := r.Scan(&id, &workflowID, &name, &why, &kind, &confidence, &code, &text, &evidence, &attempt, &classified); err != nil {
 		return hold.HeldJob{}, err
 	}
 	var h workflow.Hold
@@ -71,5 +73,29 @@ func scanHeld(r sqlite.Scanner) (hold.HeldJob, error) {
 	c := workflow.Cause{
 		Kind: workflow.CauseKind(kind.String), Confidence: workflow.Confidence(confidence.String), ReturnCode: code.Int64, Text: text.String,
 	}
-	return hold.NewHeldJob(id, workflowID, name, h, c, e), nil
+	j := hold.NewHeldJob(id, workflowID, name, h, c, e)
+	j.Attempt, j.RetriesLeft = attempt, max(0, workflow.ClassifiedRetryLimit-classified)
+	return j, nil
+}
+
+// Earlier returns the latest classifications of jobs that failed alike, the latest first,
+// and how the attempt after each ended.
+func (s Holds) Earlier(ctx context.Context, fingerprint string, limit int64) ([]hold.EarlierVerdict, error) {
+	list, err := sqlite.SelectContext(ctx, s.DB.Read, scanEarlier, `SELECT c.workflow_id, c.job_id, c.at_ms, c.status, c.author, c.reason, c.confidence,
+			c.memory, c.runtime, c.num_cpus, n.status, COALESCE(n.cause, '')
+		FROM classification c LEFT JOIN attempt n ON c.status = {ready} AND n.job_id = c.job_id AND n.run_id = c.run_id AND n.attempt_id = c.attempt_id + 1
+		WHERE c.fingerprint = ? AND c.fingerprint != '' ORDER BY c.id DESC LIMIT ?`, fingerprint, limit)
+	return list, sqlite.Wrap(err, "read the classifications of jobs that failed like %s", fingerprint)
+}
+
+func scanEarlier(r sqlite.Scanner) (v hold.EarlierVerdict, err error) {
+	var status *workflow.JobStatus
+	var cause string
+	err = r.Scan(&v.WorkflowID, &v.JobID, &v.AtMS, &v.Status, &v.Author, &v.Reason, &v.Confidence, &v.Memory, &v.Runtime, &v.NumCPUs, &status, &cause)
+	if status != nil {
+		if v.Outcome = status.String(); *status != workflow.Completed && cause != "" {
+			v.Outcome += " (" + cause + ")"
+		}
+	}
+	return v, err
 }

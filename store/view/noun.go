@@ -24,6 +24,8 @@ type (
 	Jobs struct{ database }
 	// Policies reads retry policies.
 	Policies struct{ database }
+	// Proposals reads proposals.
+	Proposals struct{ database }
 	// Requirements reads resource requirements.
 	Requirements struct{ database }
 	// Runners reads runners.
@@ -50,6 +52,7 @@ type Views struct {
 	Holds        Holds
 	Jobs         Jobs
 	Policies     Policies
+	Proposals    Proposals
 	Requirements Requirements
 	Runners      Runners
 	Scheduling   Scheduling
@@ -71,6 +74,7 @@ func New(db *sqlite.DB) Views {
 		Holds:        Holds{d},
 		Jobs:         Jobs{d},
 		Policies:     Policies{d},
+		Proposals:    Proposals{d},
 		Requirements: Requirements{d},
 		Runners:      Runners{d},
 		Scheduling:   Scheduling{d},

@@ -243,8 +243,14 @@ func (l *factReader) runners(workflowID int64) ([]placement.RunnerFacts, error) 
 	return runners, err
 }
 
-// SelectRunnerFacts selects what ScanRunnerFacts reads; a condition follows.
-const SelectRunnerFacts = `SELECT n.id, n.hostname, n.num_cpus, n.memory_gb, n.num_gpus, n.num_nodes, n.labels, n.scheduler_config_id, n.strict_scheduler, n.login,
+// SelectRunnerFacts selects the live runners of a workflow for ScanRunnerFacts, and
+// SelectPastRunnerFacts those that have ended, the latest first.
+const (
+	SelectRunnerFacts     = selectRunners + `1 GROUP BY n.id ORDER BY n.id LIMIT 1000`
+	SelectPastRunnerFacts = selectRunners + `0 GROUP BY n.id ORDER BY n.id DESC LIMIT 100`
+)
+
+const selectRunners = `SELECT n.id, n.hostname, n.num_cpus, n.memory_gb, n.num_gpus, n.num_nodes, n.labels, n.scheduler_config_id, n.strict_scheduler, n.login,
 			COALESCE(n.max_parallel_jobs, 0), COALESCE(n.end_time, ''),
 			COUNT(j.id), CAST(TOTAL(q.num_cpus * q.num_nodes) AS INTEGER), CAST(TOTAL(q.memory_bytes * q.num_nodes) AS INTEGER),
 			CAST(TOTAL(q.num_gpus * q.num_nodes) AS INTEGER), l.asked_ms,
@@ -253,7 +259,7 @@ const SelectRunnerFacts = `SELECT n.id, n.hostname, n.num_cpus, n.memory_gb, n.n
 			LEFT JOIN job j ON j.compute_node_id = n.id AND j.status IN {live}
 			LEFT JOIN claim_class c ON c.id = j.class_id
 			LEFT JOIN resource_requirements q ON q.id = c.requirements_id
-		WHERE n.workflow_id = ? AND n.is_active = 1 GROUP BY n.id ORDER BY n.id LIMIT 1000`
+		WHERE n.workflow_id = ? AND n.is_active = `
 
 // ScanRunnerFacts reads a row of SelectRunnerFacts.
 func ScanRunnerFacts(r sqlite.Scanner, nowMS int64) (f placement.RunnerFacts, err error) {
@@ -437,9 +443,9 @@ func (l *factReader) counts(f *explain.WorkflowFacts) error {
 
 // classifications returns the classifications of a job that ended its holds, oldest first.
 func (l *factReader) classifications(job int64) ([]hold.PastClassification, error) {
-	return selectFacts(l, `SELECT run_id, attempt_id, at_ms, status, author, reason, confidence, memory, runtime FROM classification WHERE job_id = ? ORDER BY id`,
+	return selectFacts(l, `SELECT run_id, attempt_id, at_ms, status, author, reason, confidence, memory, runtime, num_cpus FROM classification WHERE job_id = ? ORDER BY id`,
 		[]any{job}, func(r sqlite.Scanner) (c hold.PastClassification, err error) {
-			return c, r.Scan(&c.RunID, &c.Attempt, &c.AtMS, &c.Status, &c.Author, &c.Reason, &c.Confidence, &c.Memory, &c.Runtime)
+			return c, r.Scan(&c.RunID, &c.Attempt, &c.AtMS, &c.Status, &c.Author, &c.Reason, &c.Confidence, &c.Memory, &c.Runtime, &c.NumCPUs)
 		})
 }
 

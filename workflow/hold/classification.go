@@ -19,11 +19,15 @@ type Classification struct {
 	// Confidence is how certain the author is: certain, likely or guess; empty if they gave
 	// none.
 	Confidence workflow.Confidence `json:"confidence,omitempty"`
-	// Memory and Runtime are the requirements of this job's next attempt; empty: unchanged.
-	// Runtime is in ISO 8601 or has a form such as 90m.
+	// Memory, Runtime and NumCPUs are the requirements of this job's next attempt; empty or
+	// 0: unchanged. Runtime is in ISO 8601 or has a form such as 90m.
 	Memory  string `json:"memory,omitempty"`
 	Runtime string `json:"runtime,omitempty"`
+	NumCPUs int64  `json:"num_cpus,omitempty"`
 }
+
+// maxReason limits the reason of a classification, in bytes.
+const maxReason = 4 << 10
 
 // Validate converts Memory and Runtime to the form of requirements. It returns an error of
 // CodeInvalid if the classification is not valid.
@@ -34,11 +38,17 @@ func (c *Classification) Validate() error {
 	if strings.TrimSpace(c.Reason) == "" {
 		return workflow.Errorf(workflow.CodeInvalid, "a classification needs a reason")
 	}
+	if len(c.Reason) > maxReason {
+		return workflow.Errorf(workflow.CodeInvalid, "the reason of a classification has %d bytes; at most %d are accepted", len(c.Reason), maxReason)
+	}
 	if !slices.Contains([]workflow.Confidence{"", workflow.Certain, workflow.Likely, workflow.Guess}, c.Confidence) {
 		return workflow.Errorf(workflow.CodeInvalid, "invalid confidence %q", string(c.Confidence)).WithHint("use certain, likely or guess")
 	}
 	if c.Status == workflow.Failed && c.ChangesRequirements() {
-		return workflow.Errorf(workflow.CodeInvalid, "memory and runtime can only be changed if the job is classified as ready")
+		return workflow.Errorf(workflow.CodeInvalid, "memory, runtime and num_cpus can only be changed if the job is classified as ready")
+	}
+	if c.NumCPUs < 0 {
+		return workflow.Errorf(workflow.CodeInvalid, "num_cpus %d: it must be at least 1", c.NumCPUs)
 	}
 	if c.Memory != "" {
 		bytes, err := workflow.ParseMemory(c.Memory)
@@ -61,7 +71,9 @@ func (c *Classification) Validate() error {
 }
 
 // ChangesRequirements reports whether the retry gets other requirements.
-func (c *Classification) ChangesRequirements() bool { return c.Memory != "" || c.Runtime != "" }
+func (c *Classification) ChangesRequirements() bool {
+	return c.Memory != "" || c.Runtime != "" || c.NumCPUs != 0
+}
 
 // Apply returns the requirements of the next attempt, and a text such as "memory 4g -> 8g",
 // empty if nothing changes. It returns an error of CodeConflict if the job has only the
@@ -71,7 +83,7 @@ func (c *Classification) Apply(r workflow.ResourceRequirements) (workflow.Resour
 		return r, "", nil
 	}
 	if !r.Enforced() {
-		return r, "", workflow.Errorf(workflow.CodeConflict, "it has no resource requirements of its own whose memory or runtime could change").
+		return r, "", workflow.Errorf(workflow.CodeConflict, "it has no resource requirements of its own that could change").
 			WithHint("give the job resource requirements, or retry it without new ones")
 	}
 	var changes []string
@@ -82,6 +94,10 @@ func (c *Classification) Apply(r workflow.ResourceRequirements) (workflow.Resour
 	if c.Runtime != "" && c.Runtime != r.Runtime {
 		changes = append(changes, fmt.Sprintf("runtime %s -> %s", r.Runtime, c.Runtime))
 		r.Runtime = c.Runtime
+	}
+	if c.NumCPUs != 0 && c.NumCPUs != r.NumCPUs {
+		changes = append(changes, fmt.Sprintf("cpus %d -> %d", r.NumCPUs, c.NumCPUs))
+		r.NumCPUs = c.NumCPUs
 	}
 	return r, strings.Join(changes, ", "), nil
 }
@@ -125,6 +141,9 @@ func (c *PastClassification) Line(nowMS int64) string {
 	}
 	if c.Runtime != "" {
 		asks = append(asks, "runtime "+c.Runtime)
+	}
+	if c.NumCPUs != 0 {
+		asks = append(asks, fmt.Sprintf("%d CPUs", c.NumCPUs))
 	}
 	if len(asks) > 0 {
 		text += "; with " + strings.Join(asks, ", ")

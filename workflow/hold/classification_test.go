@@ -16,7 +16,7 @@ func TestClassificationValidate(t *testing.T) {
 		{Classification{Status: workflow.Ready, Reason: "again", Memory: "2048m", Runtime: "90m"}, ""},
 		{Classification{Status: workflow.Ready, Reason: " "}, "needs a reason"},
 		{Classification{Status: workflow.Completed, Reason: "x"}, "ready or failed"},
-		{Classification{Status: workflow.Failed, Reason: "x", Memory: "1g"}, "memory and runtime can only be changed"},
+		{Classification{Status: workflow.Failed, Reason: "x", Memory: "1g"}, "memory, runtime and num_cpus can only be changed"},
 		{Classification{Status: workflow.Ready, Reason: "x", Memory: "lots"}, "memory"},
 		{Classification{Status: workflow.Ready, Reason: "x", Memory: "0g"}, "must be more than 0"},
 		{Classification{Status: workflow.Ready, Reason: "x", Runtime: "soon"}, "soon"},

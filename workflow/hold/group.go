@@ -16,6 +16,8 @@ type HeldJob struct {
 	Hold        workflow.Hold
 	Cause       workflow.Cause
 	Category    string
+	Attempt     int64    // the latest
+	RetriesLeft int64    // that classifications can grant in this run
 	LastLines   []string // of its stderr, for display
 	Fingerprint string
 }
@@ -31,21 +33,29 @@ func NewHeldJob(id, workflowID int64, name string, h workflow.Hold, c workflow.C
 
 // HoldGroup is a group of held jobs of a workflow with similar failures.
 type HoldGroup struct {
-	WorkflowID  int64              `json:"workflow_id"`
-	Fingerprint string             `json:"fingerprint"`
-	Count       int                `json:"count"`
-	ExampleID   int64              `json:"example_id"` // the job that the other fields describe
-	ExampleName string             `json:"example_name"`
-	Cause       workflow.CauseKind `json:"cause,omitempty"`
-	ReturnCode  int64              `json:"return_code"`
-	CauseText   string             `json:"cause_text,omitempty"`
-	Category    string             `json:"category,omitempty"`
-	LastLines   []string           `json:"last_lines"` // of stderr
-	Reason      string             `json:"reason"`     // of the hold
-	SinceMS     int64              `json:"since_ms,omitempty"`
-	DeadlineMS  int64              `json:"deadline_ms,omitempty"` // the earliest deadline of its jobs
-	OnTimeout   workflow.Action    `json:"on_timeout,omitempty"`  // what happens at that: fail or retry
-	JobIDs      []int64            `json:"job_ids"`               // ascending
+	WorkflowID  int64               `json:"workflow_id"`
+	Fingerprint string              `json:"fingerprint"`
+	Count       int                 `json:"count"`
+	ExampleID   int64               `json:"example_id"` // the job that the other fields describe
+	ExampleName string              `json:"example_name"`
+	Cause       workflow.CauseKind  `json:"cause,omitempty"`
+	ReturnCode  int64               `json:"return_code"`
+	CauseText   string              `json:"cause_text,omitempty"`
+	Confidence  workflow.Confidence `json:"confidence,omitempty"` // of the cause
+	Category    string              `json:"category,omitempty"`
+	LastLines   []string            `json:"last_lines"` // of stderr
+	Reason      string              `json:"reason"`     // of the hold
+	SinceMS     int64               `json:"since_ms,omitempty"`
+	DeadlineMS  int64               `json:"deadline_ms,omitempty"` // the earliest deadline of its jobs
+	OnTimeout   workflow.Action     `json:"on_timeout,omitempty"`  // what happens at that: fail or retry
+	JobIDs      []int64             `json:"job_ids"`               // ascending
+	// Attempts is the most attempts that one of its jobs has had in the run, and RetriesLeft
+	// the least retries that classifications can still grant to one.
+	Attempts    int64 `json:"attempts"`
+	RetriesLeft int64 `json:"retries_left"`
+	// Earlier are classifications of jobs that failed alike, in any workflow, the latest
+	// first.
+	Earlier []EarlierVerdict `json:"earlier,omitempty"`
 }
 
 // GroupHeld returns held jobs grouped by workflow and fingerprint: ordered by workflow id,
@@ -68,12 +78,13 @@ func GroupHeld(jobs []HeldJob) []HoldGroup {
 			groups = append(groups, HoldGroup{
 				WorkflowID: j.WorkflowID, Fingerprint: j.Fingerprint, ExampleID: j.ID, ExampleName: j.Name,
 				Cause: j.Cause.Kind, ReturnCode: j.Cause.ReturnCode, CauseText: j.Cause.Text, Category: j.Category,
-				LastLines: j.LastLines, Reason: j.Hold.Reason, SinceMS: j.Hold.SinceMS,
+				LastLines: j.LastLines, Reason: j.Hold.Reason, SinceMS: j.Hold.SinceMS, Confidence: j.Cause.Confidence, RetriesLeft: j.RetriesLeft,
 			})
 		}
 		g := &groups[i]
 		g.Count++
 		g.JobIDs = append(g.JobIDs, j.ID)
+		g.Attempts, g.RetriesLeft = max(g.Attempts, j.Attempt), min(g.RetriesLeft, j.RetriesLeft)
 		g.SinceMS = min(g.SinceMS, j.Hold.SinceMS)
 		if d := j.Hold.DeadlineMS; d != nil && (g.DeadlineMS == 0 || *d < g.DeadlineMS) {
 			g.DeadlineMS, g.OnTimeout = *d, j.Hold.OnTimeout
@@ -83,4 +94,22 @@ func GroupHeld(jobs []HeldJob) []HoldGroup {
 		return cmp.Or(cmp.Compare(a.WorkflowID, b.WorkflowID), cmp.Compare(b.Count, a.Count), cmp.Compare(a.ExampleID, b.ExampleID))
 	})
 	return groups
+}
+
+// EarlierVerdict is an earlier classification of a job that failed alike, and what became of
+// the job.
+type EarlierVerdict struct {
+	WorkflowID int64               `json:"workflow_id"`
+	JobID      int64               `json:"job_id"`
+	AtMS       int64               `json:"at_ms"`
+	Status     workflow.JobStatus  `json:"status"` // ready or failed
+	Author     string              `json:"author,omitempty"`
+	Reason     string              `json:"reason"`
+	Confidence workflow.Confidence `json:"confidence,omitempty"`
+	Memory     string              `json:"memory,omitempty"`
+	Runtime    string              `json:"runtime,omitempty"`
+	NumCPUs    int64               `json:"num_cpus,omitempty"`
+	// Outcome is how the attempt after it ended: completed, failed (cause), …; empty for a
+	// verdict without a retry, and until it has ended.
+	Outcome string `json:"outcome,omitempty"`
 }

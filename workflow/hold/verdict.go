@@ -6,17 +6,19 @@ import "github.com/torc-slurm/torc-slurm/workflow"
 // jobs with similar failures. Entries apply in their order; a later one does not change what
 // an earlier one decided.
 type HoldVerdict struct {
-	// Exactly one of JobID, Job and Fingerprint says which jobs are meant.
-	JobID       int64  `json:"job_id,omitempty"`
-	Job         string `json:"job,omitempty"`         // name or id
-	Fingerprint string `json:"fingerprint,omitempty"` // of a group of held jobs
+	// Exactly one of JobID, JobIDs, Job and Fingerprint says which jobs are meant.
+	JobID       int64   `json:"job_id,omitempty"`
+	JobIDs      []int64 `json:"job_ids,omitempty"`
+	Job         string  `json:"job,omitempty"`         // name or id
+	Fingerprint string  `json:"fingerprint,omitempty"` // of a group of held jobs
 
 	// Action is retry or fail.
 	Action workflow.Action `json:"action" jsonschema:"enum=retry,enum=fail"`
-	// Memory and Runtime are the requirements of the next attempt, such as 16g and PT2H;
-	// empty: unchanged.
+	// Memory, Runtime and NumCPUs are the requirements of the next attempt, such as 16g,
+	// PT2H and 4; empty or 0: unchanged.
 	Memory  string `json:"memory,omitempty"`
 	Runtime string `json:"runtime,omitempty"`
+	NumCPUs int64  `json:"num_cpus,omitempty"`
 	Reason  string `json:"reason"`
 	// Confidence is how certain the author is; empty if they gave none.
 	Confidence workflow.Confidence `json:"confidence,omitempty" jsonschema:"enum=certain,enum=likely,enum=guess"`
@@ -27,15 +29,15 @@ type HoldVerdict struct {
 // CodeInvalid if the verdict is not valid.
 func (v *HoldVerdict) Classification() (Classification, error) {
 	selectors := 0
-	for _, given := range []bool{v.JobID != 0, v.Job != "", v.Fingerprint != ""} {
+	for _, given := range []bool{v.JobID != 0, len(v.JobIDs) > 0, v.Job != "", v.Fingerprint != ""} {
 		if given {
 			selectors++
 		}
 	}
 	if selectors != 1 {
-		return Classification{}, workflow.Errorf(workflow.CodeInvalid, "select the jobs by exactly one of job, job_id and fingerprint")
+		return Classification{}, workflow.Errorf(workflow.CodeInvalid, "select the jobs by exactly one of job, job_id, job_ids and fingerprint")
 	}
-	c := Classification{Author: v.Author, Reason: v.Reason, Confidence: v.Confidence, Memory: v.Memory, Runtime: v.Runtime}
+	c := Classification{Author: v.Author, Reason: v.Reason, Confidence: v.Confidence, Memory: v.Memory, Runtime: v.Runtime, NumCPUs: v.NumCPUs}
 	switch v.Action {
 	case workflow.ActionRetry:
 		c.Status = workflow.Ready

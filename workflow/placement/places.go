@@ -19,18 +19,20 @@ type JobDemand struct {
 	Requirements workflow.ResourceRequirements
 	Class        Class         // of jobs with these requirements
 	Runners      []RunnerFacts // the live ones of its workflow
+	Past         []RunnerFacts // if there are none: the latest that have ended
 	// ByHand says that a user started its runner outside of allocations, and that no
 	// allocations are requested for the workflow.
 	ByHand bool
 	Places Places // nil: not known
 }
 
-// Outgrown returns why the job has no place any more once its memory or time has grown:
-// neither a live runner nor an allocation that could be requested is large enough. It
-// returns "" if there is a place, if that is not known, or if there was no place before.
+// Outgrown returns why the job has no place any more once its requirements have grown:
+// neither a live runner nor an allocation that could be requested is large enough. Without
+// either, the runners of the past are the measure. It returns "" if there is a place, if that is not known, or if there was no place before.
 // It returns the text of the error if the requirements cannot be parsed.
 func (d *JobDemand) Outgrown(grown workflow.ResourceRequirements) string {
 	after := d.Class
+	after.CPUs, after.GPUs, after.Nodes = grown.NumCPUs, grown.NumGPUs, grown.NumNodes
 	var err error
 	if after.MemoryBytes, err = workflow.ParseMemory(grown.Memory); err == nil {
 		after.RuntimeSeconds, err = workflow.ParseRuntime(grown.Runtime)
@@ -40,11 +42,15 @@ func (d *JobDemand) Outgrown(grown workflow.ResourceRequirements) string {
 		return err.Error()
 	case Unplaced(after, d.Runners) == "":
 		return ""
-	case d.ByHand && len(d.Runners) == 0: // of a held job: the next runner may have any size
+	case d.ByHand && len(d.Runners) == 0 && len(d.Past) == 0: // the first runner may have any size
 		return ""
 	case d.ByHand:
-		restarted := make([]RunnerFacts, len(d.Runners))
-		for i, r := range d.Runners { // after a restart their time starts again
+		known := d.Runners
+		if len(known) == 0 {
+			known = d.Past
+		}
+		restarted := make([]RunnerFacts, len(known))
+		for i, r := range known { // after a restart their time starts again
 			r.Total.TimeLeftSeconds = nil
 			restarted[i] = r
 		}
