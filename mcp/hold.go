@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -118,7 +119,7 @@ func (c *call) failureGroup(ctx context.Context, g *hold.HoldGroup) (failureGrou
 		}
 		for _, part := range []struct{ name, value string }{{"memory", v.Memory}, {"runtime", v.Runtime}, {"num_cpus", numberText(v.NumCPUs)}} {
 			if part.value != "" {
-				row.With += part.name + " " + part.value + " "
+				row.With = strings.TrimPrefix(row.With+", "+part.name+" "+part.value, ", ")
 			}
 		}
 		out.Earlier = append(out.Earlier, row)

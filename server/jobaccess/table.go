@@ -81,6 +81,11 @@ var scopes = map[string]Scope{
 	"POST /jobs/{id}/complete_job/{status}/{run_id}":             Refused,
 	"POST /jobs/{id}/retry/{run_id}":                             Refused,
 	"GET /holds":                                                 Refused,
+	"GET /proposals":                                             Refused, // also those of other workflows
+	"GET /proposals/{id}":                                        Refused,
+	"POST /proposals":                                            Refused,
+	"POST /proposals/{id}/apply":                                 Refused,
+	"POST /proposals/{id}/reject":                                Refused,
 	"POST /workflows/{id}/resolve_holds":                         Refused,
 	"POST /workflows/{id}/hold_verdicts":                         Refused,
 	"GET /alerts":                                                Refused,

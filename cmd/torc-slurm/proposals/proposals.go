@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,8 +39,17 @@ applies or rejects it, or until it expires.`,
 	}
 	flags.Add(c, cli.ListShorthands{})
 	c.Flags().StringVar(&state, "state", string(proposal.Open), "only those that are `STATE`: open, applied, rejected, expired, or all")
-	cli.CompleteWords(c, "state", "open", "applied", "rejected", "expired", "all")
-	c.RunE = cli.Checked(flags.Check, a.ServerCommand(func(ctx context.Context, conn *cli.Connection, args []string) error {
+	words := []string{"all"}
+	for _, s := range proposal.States() {
+		words = append(words, string(s))
+	}
+	cli.CompleteWords(c, "state", words...)
+	c.RunE = cli.Checked(func() error {
+		if !slices.Contains(words, state) {
+			return cli.UsageErrorf("--state: %q is not one of %s", state, strings.Join(words, ", "))
+		}
+		return flags.Check()
+	}, a.ServerCommand(func(ctx context.Context, conn *cli.Connection, args []string) error {
 		id, err := cli.SomeWorkflow(args)
 		if err != nil {
 			return err
