@@ -128,7 +128,9 @@ func (d *decoder) unknownKey(c *node, t reflect.Type, s *schema) {
 		keys = kdlKeys(t)
 	}
 	hint := "the keys here are " + strings.Join(slices.Sorted(slices.Values(keys)), ", ")
-	if near := workflow.Nearest(c.key, keys); near != "" {
+	if foreign, ok := foreignKeys[t][c.key]; ok && !d.kdl {
+		hint = foreign
+	} else if near := workflow.Nearest(c.key, keys); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	if t == reflect.TypeFor[ResourceMonitor]() || t == reflect.TypeFor[JobMonitor]() || t == reflect.TypeFor[NodeMonitor]() {
