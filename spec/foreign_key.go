@@ -21,7 +21,7 @@ var foreignKeys = map[reflect.Type]map[string]string{
 		"num_gpus", "gpus", "gpu", "num_nodes", "nodes", "ntasks", "resources", "requirements",
 		"write a retry policy: retry_policies: [{name: again, rules: [{id: exit, when: {exit_code: {in: [1]}}, action: retry, limit: 3}]}]; out of memory, timeouts and lost nodes are retried without one",
 		"retries", "retry", "max_retries", "attempts", "max_attempts",
-		"write timeouts: {run: PT1H}", "timeout",
+		"write timeouts: {run: {after: PT1H}}", "timeout",
 		"write depends_on: [a, b]", "depends", "dependencies", "deps", "needs", "requires", "after", "dependency",
 		"write input_files: [name], and files: [{name: name, path: …}] at the top level", "inputs", "input", "in",
 		"write output_files: [name], and files: [{name: name, path: …}] at the top level", "outputs", "output", "out",
