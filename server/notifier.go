@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"mime"
 	"net/http"
 	"net/url"
 	"os/exec"
@@ -159,22 +160,25 @@ func (n *notifier) mail(ctx context.Context, m *store.Outgoing) error {
 
 // post sends a message to a webhook. Errors do not contain the URL.
 func (n *notifier) post(ctx context.Context, m *store.Outgoing) error {
-	body, err := json.Marshal(&m.Message)
+	form, address := m.Target.Form()
+	body, header, err := posted(form, &m.Message)
 	if err != nil {
 		return fmt.Errorf("write message %s: %w", m.ID, err)
 	}
-	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, m.Target.Address, body)
+	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, address, body)
 	if err != nil {
 		return errors.New("its URL cannot be used")
 	}
-	req.Header.Set("Content-Type", "application/json")
+	for name, value := range header {
+		req.Header.Set(name, value)
+	}
 	req.Header.Set("Idempotency-Key", m.ID)
 	resp, err := n.http.Do(req)
 	if err != nil {
 		if inner, ok := errors.AsType[*url.Error](err); ok {
 			err = inner.Err
 		}
-		return errors.New(strings.ReplaceAll(err.Error(), m.Target.Address, m.Target.Redacted()))
+		return errors.New(strings.ReplaceAll(err.Error(), address, m.Target.Redacted()))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 == 2 {
@@ -183,6 +187,23 @@ func (n *notifier) post(ctx context.Context, m *store.Outgoing) error {
 	said := make([]byte, maxDetail)
 	read, _ := resp.Body.Read(said) // an empty text is fine, it is only for people
 	return fmt.Errorf("it answered %s: %s", resp.Status, detail(said[:read]))
+}
+
+// posted returns the body and the header of a request with a message.
+func posted(form workflow.WebhookForm, m *workflow.Message) (body []byte, header map[string]string, err error) {
+	switch form {
+	case workflow.FormSlack:
+		// A user's text must not become a mention or a link.
+		text := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace("*" + m.Subject + "*\n" + m.Text)
+		body, err = json.Marshal(struct {
+			Text string `json:"text"`
+		}{text})
+		return body, map[string]string{"Content-Type": "application/json"}, err
+	case workflow.FormNtfy:
+		return []byte(m.Text), map[string]string{"Content-Type": "text/plain; charset=utf-8", "Title": mime.BEncoding.Encode("utf-8", m.Subject)}, nil
+	}
+	body, err = json.Marshal(m)
+	return body, map[string]string{"Content-Type": "application/json"}, err
 }
 
 // detail returns the output of a program or server, in one line.

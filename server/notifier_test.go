@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/torc-slurm/torc-slurm/store"
@@ -75,6 +77,33 @@ func TestWebhook(t *testing.T) {
 	}
 	if len(keys) != 2 || keys[0] != keys[1] || keys[0] == "" || got.ID != keys[0] {
 		t.Errorf("keys %q, body %+v", keys, got)
+	}
+}
+
+// A chat gets a text in its own form, in which a user's text is neither markup nor a mention.
+func TestWebhookForms(t *testing.T) {
+	a := newAPI(t)
+	var got, kind, title string
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got, kind, title = string(body), r.Header.Get("Content-Type"), r.Header.Get("Title")
+	}))
+	defer hook.Close()
+	m := workflow.Message{ID: "1", Subject: "größer <!channel>", Text: "a & b\n"}
+	for form, want := range map[string][3]string{
+		"slack+": {`{"text":"*größer \u0026lt;!channel\u0026gt;*\na \u0026amp; b\n"}`, "application/json", ""},
+		"ntfy+":  {"a & b\n", "text/plain; charset=utf-8", "=?utf-8?b?Z3LDtsOfZXIgPCFjaGFubmVsPg==?="},
+	} {
+		target := workflow.Target{Channel: workflow.NotifyWebhook, Address: form + hook.URL + "/token"}
+		if err := a.notifier(NotifyOptions{}).post(t.Context(), &store.Outgoing{Target: target, Message: m}); err != nil {
+			t.Errorf("%s: %v", form, err)
+		}
+		if diff := cmp.Diff(want, [3]string{got, kind, title}); diff != "" {
+			t.Errorf("%s:\n%s", form, diff)
+		}
+		if shown := target.Redacted(); shown != form+hook.URL+"/…" {
+			t.Errorf("%s is shown as %s", form, shown)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/explain"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // setPolicy sets the policy of a rig's workflow.
@@ -122,6 +124,44 @@ func TestAlertsOfTheEndOnRequest(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, kinds, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("alerts (-want +got):\n%s", diff)
+			}
+			r.sound(check.Witness{})
+		})
+	}
+}
+
+// The first failure of a run and its end are told once, to those who want it.
+func TestFirstFailureAndEnd(t *testing.T) {
+	kinds := func(r *rig) (all []workflow.AlertKind) {
+		for _, a := range r.alerts() {
+			all = append(all, a.Kind)
+		}
+		slices.Sort(all)
+		return all
+	}
+	wanted := &workflow.NotifyPolicy{On: []workflow.AlertKind{workflow.AlertFirstFailure, workflow.AlertRunCompleted, workflow.AlertRunFailed}, Mail: "ann"}
+	for name, tc := range map[string]struct {
+		notify *workflow.NotifyPolicy
+		codes  []int64
+		want   []workflow.AlertKind
+	}{
+		"two failures":       {wanted, []int64{3, 0, 3}, []workflow.AlertKind{workflow.AlertFirstFailure, workflow.AlertRunFailed}},
+		"success":            {wanted, []int64{0, 0, 0}, []workflow.AlertKind{workflow.AlertRunCompleted}},
+		"nobody wants it":    {&workflow.NotifyPolicy{Mail: "ann"}, []int64{3, 0, 0}, nil},
+		"nobody can be told": {&workflow.NotifyPolicy{On: wanted.On}, []int64{3, 0, 0}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, independent(3)...)
+			r.setPolicy(workflow.RunPolicy{Notify: tc.notify})
+			h := r.hand("n1", 8)
+			h.turn()
+			var reports []lease.Report
+			for i, code := range tc.codes {
+				reports = append(reports, exited(h.held[i].LeaseRef, code))
+			}
+			h.turn(reports...)
+			if diff := cmp.Diff(tc.want, kinds(r)); diff != "" {
+				t.Error(diff)
 			}
 			r.sound(check.Witness{})
 		})

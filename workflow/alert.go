@@ -1,12 +1,15 @@
 package workflow
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // AlertKind names what an alert is about.
 type AlertKind string
 
-// The kinds of alerts. AlertRunFailed and AlertJobHeld are raised only if a user has
-// asked for messages about them.
+// The kinds of alerts. Those that are opt-in are raised only if a user has asked for messages
+// about them.
 const (
 	AlertTimeout        AlertKind = "timeout"         // a job's timeout with the policy alert expired
 	AlertDeadline       AlertKind = "deadline"        // a workflow's deadline has passed
@@ -14,20 +17,26 @@ const (
 	AlertMaxFailures    AlertKind = "max_failures"    // claims are held after too many failures
 	AlertTest           AlertKind = "test"            // a user tests whether messages arrive
 	AlertRunFailed      AlertKind = "run_failed"      // a run ended without success
+	AlertRunCompleted   AlertKind = "run_completed"   // a run ended with success
+	AlertFirstFailure   AlertKind = "first_failure"   // the first job of a run failed, and is not retried
 	AlertJobHeld        AlertKind = "job_held"        // a job waits for a classification
 )
 
 // defaultAlerts are the kinds that apply if the user names none.
 var defaultAlerts = []AlertKind{AlertTimeout, AlertDeadline, AlertCircuitBreaker, AlertMaxFailures}
 
+// optInAlerts are the kinds that are raised only on request.
+var optInAlerts = []AlertKind{AlertRunFailed, AlertRunCompleted, AlertFirstFailure, AlertJobHeld}
+
 // AlertKinds returns the kinds that a user can choose.
-func AlertKinds() []AlertKind {
-	return append(defaultAlerts[:len(defaultAlerts):len(defaultAlerts)], AlertRunFailed, AlertJobHeld)
-}
+func AlertKinds() []AlertKind { return slices.Concat(defaultAlerts, optInAlerts) }
 
 // IsOptIn reports whether alerts of the kind are raised only if a user has asked for
 // messages about them. Events report the same in any case.
-func (k AlertKind) IsOptIn() bool { return k == AlertRunFailed || k == AlertJobHeld }
+func (k AlertKind) IsOptIn() bool { return slices.Contains(optInAlerts, k) }
+
+// IsGood reports whether an alert of the kind tells nothing bad.
+func (k AlertKind) IsGood() bool { return k == AlertTest || k == AlertRunCompleted }
 
 // Alert tells users about something that may need their attention. It changes nothing
 // by itself.

@@ -12,11 +12,13 @@ import (
 // of the daemon has the defaults.
 type NotifyPolicy struct {
 	// On names the kinds of alerts: timeout, deadline, circuit_breaker and max_failures by
-	// default; run_failed and job_held are possible too, or none.
-	On []AlertKind `json:"on,omitempty" jsonschema:"enum=timeout,enum=deadline,enum=circuit_breaker,enum=max_failures,enum=run_failed,enum=job_held,enum=none"`
+	// default; run_failed, run_completed, first_failure and job_held are possible too, or none.
+	On []AlertKind `json:"on,omitempty" jsonschema:"enum=timeout,enum=deadline,enum=circuit_breaker,enum=max_failures,enum=run_failed,enum=run_completed,enum=first_failure,enum=job_held,enum=none"`
 	// Mail is a mail address, or several separated by commas.
 	Mail string `json:"mail,omitempty"`
-	// Webhook is the URL, http or https, to which a JSON object is posted.
+	// Webhook is the URL, http or https, to which a JSON object is posted. With slack+ in front
+	// (slack+https://…, for Slack and Mattermost) the object is one that these show; with ntfy+ the
+	// text is posted with a title.
 	Webhook string `json:"webhook,omitempty"`
 }
 
@@ -125,9 +127,10 @@ func (p *problems) notify(at string, n *NotifyPolicy) {
 		}
 	}
 	if n.Webhook != "" {
-		u, err := url.Parse(n.Webhook)
+		_, address := Target{NotifyWebhook, n.Webhook}.Form()
+		u, err := url.Parse(address)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-			p.add(at+".webhook", "write https://host/path", "invalid URL of a webhook")
+			p.add(at+".webhook", "write https://host/path, slack+https://host/path or ntfy+https://host/topic", "invalid URL of a webhook")
 		}
 	}
 	if n.On != nil && len(n.On) == 0 {
@@ -146,17 +149,41 @@ func alertKindList() string {
 	return strings.Join(names, ", ")
 }
 
+// WebhookForm is what is posted to a webhook.
+type WebhookForm string
+
+// The forms.
+const (
+	FormJSON  WebhookForm = "json"  // a Message
+	FormSlack WebhookForm = "slack" // an object with a text, for Slack and Mattermost
+	FormNtfy  WebhookForm = "ntfy"  // the text, with a title
+)
+
+// Form returns what is posted to a webhook, and its URL.
+func (t Target) Form() (form WebhookForm, address string) {
+	for _, form := range [...]WebhookForm{FormSlack, FormNtfy} {
+		if address, ok := strings.CutPrefix(t.Address, string(form)+"+"); ok {
+			return form, address
+		}
+	}
+	return FormJSON, t.Address
+}
+
 // Redacted returns the address without secret parts: a URL without its user, path and
 // query.
 func (t Target) Redacted() string {
 	if t.Channel != NotifyWebhook {
 		return t.Address
 	}
-	u, err := url.Parse(t.Address)
+	form, address := t.Form()
+	u, err := url.Parse(address)
 	if err != nil {
 		return "a webhook"
 	}
 	shown := u.Scheme + "://" + u.Host
+	if form != FormJSON {
+		shown = string(form) + "+" + shown
+	}
 	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
 		shown += "/…"
 	}

@@ -23,6 +23,10 @@ func TestNotifyPolicyIsChecked(t *testing.T) {
 		{NotifyPolicy{Mail: "ann@example.org,"}, `invalid mail address ""`},
 		{NotifyPolicy{Mail: "|rm"}, `invalid mail address "|rm"`},
 		{NotifyPolicy{Mail: "/etc/passwd"}, `invalid mail address "/etc/passwd"`},
+		{NotifyPolicy{On: []AlertKind{AlertRunCompleted, AlertFirstFailure}, Webhook: "slack+https://hooks.example.org/a"}, ""},
+		{NotifyPolicy{Webhook: "ntfy+https://ntfy.sh/topic"}, ""},
+		{NotifyPolicy{Webhook: "teams+https://example.org/"}, "invalid URL"},
+		{NotifyPolicy{Webhook: "ntfy+ntfy+https://example.org/"}, "invalid URL"},
 		{NotifyPolicy{Webhook: "file:///etc/passwd"}, "invalid URL"},
 		{NotifyPolicy{Webhook: "https://"}, "invalid URL"},
 	} {

@@ -43,7 +43,7 @@ func RaiseAlert(tx *Tx, r *view.Run, a workflow.Alert) error {
 		tx.Changes.Notifications = true
 	}
 	severity := event.SeverityWarning
-	if a.Kind == workflow.AlertTest {
+	if a.Kind.IsGood() {
 		severity = event.SeverityInfo
 	}
 	return tx.Event(r.WorkflowID, string(workflow.EventAlert), severity, workflow.AlertPayload{Category: event.CategoryAlert, AlertID: id, Alert: a})

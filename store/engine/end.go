@@ -135,10 +135,12 @@ func writeVerdict(tx *core.Tx, r *view.Run, v stage.Verdict) error {
 	if v.EventType == workflow.EventWorkflowCanceled {
 		return nil
 	}
+	alert := v.Payload.CompletedAlert()
 	if v.EventType == workflow.EventWorkflowFailed {
-		if err := core.RaiseAlert(tx, r, v.Payload.Alert()); err != nil {
-			return err
-		}
+		alert = v.Payload.Alert()
+	}
+	if err := core.RaiseAlert(tx, r, alert); err != nil {
+		return err
 	}
 	return triggerEnd(tx, r.WorkflowID)
 }

@@ -209,6 +209,9 @@ func (f *Finisher) AnnounceStatus(l *core.LeasedJob, c workflow.Cause, reason st
 	if !ok {
 		return nil
 	}
+	if err := f.firstFailure(l, c); err != nil {
+		return err
+	}
 	p := event.NewJobEndedPayload(l.JobID, l.Name, f.Run.RunID, l.Attempt, l.Status, c, reason)
 	if p.RoutedToEnd && f.Run.Stages {
 		var after bool

@@ -100,6 +100,14 @@ type EndPayload struct {
 	EndJob *EndJobResult `json:"end_job,omitempty"`
 }
 
+// CompletedAlert returns the alert for a run that was successful.
+func (p *EndPayload) CompletedAlert() workflow.Alert {
+	return workflow.Alert{
+		Kind: workflow.AlertRunCompleted, Subject: fmt.Sprintf("run %d completed", p.RunID),
+		Text: fmt.Sprintf("Of %s, %d completed, %d failed, %d were canceled.", workflow.CountOf(p.TotalSteps, "job", "jobs"), p.Completed, p.FailedStepsCount, p.Canceled),
+	}
+}
+
 // Alert returns the alert for a failed run.
 func (p *EndPayload) Alert() workflow.Alert {
 	text := fmt.Sprintf("Of %s, %d completed, %d failed, %d were canceled.", workflow.CountOf(p.TotalSteps, "job", "jobs"), p.Completed, p.FailedStepsCount, p.Canceled)
