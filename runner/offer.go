@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
@@ -41,6 +42,21 @@ func (m *room) offer(now time.Time) lease.Free {
 		f.Nodes = append(f.Nodes, m.node(m.hosts[0].name, m.total, true))
 	}
 	return f
+}
+
+// OfferOf returns what a runner with these options offers on this machine while nothing runs.
+func OfferOf(o *Options) placement.Offer {
+	environ := o.Environ
+	if environ == nil {
+		environ = inheritedEnvironment()
+	}
+	total := o.Resources.orDetected(environ, slog.New(slog.DiscardHandler)).capacity()
+	offer := placement.Offer{Slots: max(o.MaxParallelJobs, 1), IgnoreResources: o.MaxParallelJobs > 0, Labels: o.Labels}
+	if o.TimeLimit > 0 {
+		offer.TimeLeftSeconds = new(int64(o.TimeLimit / time.Second))
+	}
+	offer.Nodes = []placement.FreeNode{{CPUs: total.cpus, MemoryBytes: total.memory, GPUs: total.gpus}}
+	return offer
 }
 
 // wholeOffer returns what the runner offers while nothing runs, from its start to its end.

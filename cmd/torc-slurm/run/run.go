@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/dryrun"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/outputdir"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/runstart"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/specfile"
@@ -33,6 +34,7 @@ type runFlags struct {
 	labels       []string
 	persistent   bool
 	exitZero     bool
+	dryRun       bool
 }
 
 // New returns the command that runs a workflow on this machine.
@@ -58,6 +60,10 @@ need more CPUs, memory and GPUs than it has, and the runs take turns. A run with
 size (-j, --num-cpus, --memory-gb or --num-gpus, also in the configuration) uses that
 alone; other runs do not take it into account.
 
+--dry-run creates nothing: it shows the jobs of a specification in the order in which they
+become ready, with their commands and needs and how many run here at a time, and finds
+missing input files, commands that bash cannot read, and jobs that do not fit here.
+
 Ctrl-C ends the jobs: they get a termination signal, some time, then a kill. A second
 Ctrl-C kills them at once. ` + "`torc-slurm run ID`" + ` continues the workflow later.`,
 		GroupID: cli.GroupLifecycle,
@@ -65,10 +71,11 @@ Ctrl-C kills them at once. ` + "`torc-slurm run ID`" + ` continues the workflow 
   torc-slurm -s run sweep.yaml         self-contained: database in ./torc_output/torc.db
   torc-slurm run 12                    continue workflow 12
   torc-slurm run --num-cpus 4 --time-limit PT2H sweep.yaml
-  torc-slurm run --label gpu train.yaml`,
+  torc-slurm run --label gpu train.yaml
+  torc-slurm run --dry-run sweep.yaml`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteSpecOrWorkflow,
-		Annotations: cli.ServerExits(cli.ExitInvalidSpec, "1 jobs failed, were terminated, canceled or are held, need more than this run has, or claims are held (0 with --exit-zero)",
+		Annotations: cli.ServerExits(cli.ExitInvalidSpec, "1 jobs failed, were terminated, canceled or are held, need more than this run has, or claims are held (0 with --exit-zero); with --dry-run: jobs would fail",
 			"130 interrupted; `torc-slurm run ID` continues the workflow"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return runRun(c.Context(), a, args[0], specs, flags)
@@ -82,6 +89,7 @@ Ctrl-C kills them at once. ` + "`torc-slurm run ID`" + ` continues the workflow 
 	c.Flags().StringVar(&flags.timeLimit, "time-limit", "", "stop after this `DURATION`, for example PT2H")
 	c.Flags().StringVar(&flags.endTime, "end-time", "", "stop at this `TIME`, for example 2027-01-31T18:00:00Z; overrides --time-limit")
 	c.Flags().BoolVar(&flags.persistent, "persistent", false, "keep running while jobs that fit here may still become ready")
+	c.Flags().BoolVar(&flags.dryRun, "dry-run", false, "show what the jobs of a specification would do, and run nothing; exit with 1 if some would fail")
 	c.Flags().BoolVar(&specs.NoMonitoring, "no-resource-monitoring", false, "do not measure jobs if the specification says nothing about it")
 	c.Flags().BoolVar(&specs.SkipChecks, "skip-checks", false, "skip the checks of jobs against Slurm schedulers")
 	return c
@@ -104,6 +112,9 @@ func runRun(ctx context.Context, a *cli.Factory, target string, specs specfile.F
 		return err
 	}
 	if !specfile.IsSpec(a, target) {
+		if flags.dryRun {
+			return dryrun.OnlySpecs(target)
+		}
 		id, err := cli.ParseID("workflow", target)
 		if err != nil {
 			return workflow.Errorf(workflow.CodeNotFound, "%q is neither a file nor the id of a workflow", target)
@@ -120,6 +131,10 @@ func runRun(ctx context.Context, a *cli.Factory, target string, specs specfile.F
 	loaded, err := specfile.Load(a, target, specs)
 	if err != nil {
 		return err
+	}
+	if flags.dryRun {
+		offer := runner.OfferOf(&options)
+		return dryrun.Run(ctx, a, loaded, &offer)
 	}
 	return runNew(ctx, a, loaded, options, flags)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/allocate"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/dryrun"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/runstart"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/specfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -18,7 +19,7 @@ import (
 type submitFlags struct {
 	allocate.Flags
 	specs                   specfile.Flags
-	ignoreMissing           bool
+	ignoreMissing, dryRun   bool
 	account, partition, qos string
 	noAutoSchedule          bool
 }
@@ -42,16 +43,21 @@ actions the daemon decides: it chooses the partitions that suit the jobs best, r
 many allocations as the ready jobs need, and more when other jobs become ready or are
 retried.
 
+--dry-run creates nothing: it shows the jobs of a specification in the order in which they
+become ready, with their commands and needs, and finds missing input files and commands
+that bash cannot read. ` + "`torc-slurm slurm plan SPEC`" + ` shows which allocations suit it.
+
 On a terminal, the command first shows what a workflow that was run before would request,
 so that you can change it.`,
 		GroupID: cli.GroupLifecycle,
 		Example: `  torc-slurm submit sweep.yaml
   torc-slurm submit -a myproject --partition short sweep.yaml
+  torc-slurm submit --dry-run sweep.yaml
   torc-slurm submit 12                continue workflow 12
   torc-slurm sq                       the allocations, and what runs in them`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteSpecOrWorkflow,
-		Annotations:       cli.ServerExits("6 the specification is invalid, or jobs fit no allocation", "1 there is no allocation: Slurm rejected all requests for good, no job fits, or nothing requests one"),
+		Annotations:       cli.ServerExits("6 the specification is invalid, or jobs fit no allocation", "1 there is no allocation: Slurm rejected all requests for good, no job fits, or nothing requests one; with --dry-run: jobs would fail"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runSubmit(cmd.Context(), a, args[0], &flags)
 		},
@@ -59,6 +65,7 @@ so that you can change it.`,
 	flags.Add(cmd, "output-dir")
 	f := cmd.Flags()
 	f.BoolVarP(&flags.ignoreMissing, "ignore-missing-data", "i", false, "submit even if input files of jobs are missing")
+	f.BoolVar(&flags.dryRun, "dry-run", false, "show what the jobs of a specification would do, and create nothing; exit with 1 if some would fail")
 	f.BoolVar(&flags.specs.SkipChecks, "skip-checks", false, "skip the checks of jobs against Slurm schedulers and nodes")
 	f.BoolVar(&flags.noAutoSchedule, "no-auto-schedule", false, "request only what schedule_nodes actions request, once")
 	f.StringVarP(&flags.account, "account", "a", "", "`ACCOUNT` to charge if the daemon decides (default: $SBATCH_ACCOUNT, else yours)")
@@ -73,6 +80,9 @@ func (f *submitFlags) request(outputDir string) *api.SubmitRequest {
 }
 
 func runSubmit(ctx context.Context, a *cli.Factory, target string, flags *submitFlags) error {
+	if flags.dryRun {
+		return previewSpec(ctx, a, target, flags)
+	}
 	if err := allocate.CheckSbatch(a); err != nil {
 		return err
 	}
@@ -133,6 +143,18 @@ func submitNew(ctx context.Context, a *cli.Factory, path string, flags *submitFl
 		return err
 	}
 	return allocate.Submit(ctx, a, c, id, flags.request(dir))
+}
+
+// previewSpec shows what the jobs of a specification would do.
+func previewSpec(ctx context.Context, a *cli.Factory, target string, flags *submitFlags) error {
+	if !specfile.IsSpec(a, target) {
+		return cli.UsageErrorf("--dry-run is for specifications; `torc-slurm slurm plan %s` shows the allocations that a workflow would get", target)
+	}
+	loaded, err := specfile.Load(a, target, flags.specs)
+	if err != nil {
+		return err
+	}
+	return dryrun.Run(ctx, a, loaded, nil)
 }
 
 // firstError returns the first error that is not nil.
