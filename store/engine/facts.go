@@ -63,13 +63,15 @@ func (f *Finisher) complete(l *core.LeasedJob, g *Facts) (err error) {
 		}
 	}
 	if needs.Demand {
-		g.asks, g.Demand, err = demandOf(f.tx, l)
+		g.asks, g.Demand, err = demandOf(f.tx, l, g.Retried != nil)
 	}
 	return err
 }
 
-// demandOf returns the requirements of a job, and the places where it could get more.
-func demandOf(tx *core.Tx, l *core.LeasedJob) (asks, *placement.JobDemand, error) {
+// demandOf returns the requirements of a job, and the places where it could get more. Named says
+// that a user or an agent names the requirements: runners of the past limit these if there is no
+// other place, while a rule may hope for a larger one.
+func demandOf(tx *core.Tx, l *core.LeasedJob, named bool) (asks, *placement.JobDemand, error) {
 	a, byHand, err := loadAsks(tx, l)
 	if err != nil {
 		return a, nil, err
@@ -81,7 +83,7 @@ func demandOf(tx *core.Tx, l *core.LeasedJob) (asks, *placement.JobDemand, error
 	if d.Class, err = a.class(); err != nil {
 		return a, nil, fmt.Errorf("grow job %d: %w", l.JobID, err)
 	}
-	if d.Runners, err = runnerFacts(tx, l.WorkflowID, view.SelectRunnerFacts); err == nil && byHand && len(d.Runners) == 0 {
+	if d.Runners, err = runnerFacts(tx, l.WorkflowID, view.SelectRunnerFacts); err == nil && named && byHand && len(d.Runners) == 0 {
 		d.Past, err = runnerFacts(tx, l.WorkflowID, view.SelectPastRunnerFacts)
 	}
 	return a, d, err

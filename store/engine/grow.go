@@ -73,7 +73,7 @@ func SetRequirements(tx *core.Tx, l *core.LeasedJob, change func(workflow.Resour
 	if l.Status.IsLive() || l.Status == workflow.Completed || l.Status == workflow.Disabled {
 		return workflow.Errorf(workflow.CodeConflict, "job %d (%s) is %s: its requirements cannot change now", l.JobID, l.Name, l.Status)
 	}
-	a, demand, err := demandOf(tx, l)
+	a, demand, err := demandOf(tx, l, true)
 	if err != nil {
 		return err
 	}

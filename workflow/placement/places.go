@@ -28,7 +28,8 @@ type JobDemand struct {
 
 // Outgrown returns why the job has no place any more once its requirements have grown:
 // neither a live runner nor an allocation that could be requested is large enough. Without
-// either, the runners of the past are the measure. It returns "" if there is a place, if that is not known, or if there was no place before.
+// either, the runners of the past are the measure. It returns "" if there is a place, if that
+// is not known, or if there was no place before.
 // It returns the text of the error if the requirements cannot be parsed.
 func (d *JobDemand) Outgrown(grown workflow.ResourceRequirements) string {
 	after := d.Class
