@@ -214,8 +214,11 @@ func (c *recordedDecision) demand(t *testing.T, runner int64) *placement.JobDema
 	d.Class = placement.Class{CPUs: 1, Nodes: 1, MemoryBytes: bytes(x.Memory), RuntimeSeconds: seconds}
 	for i, r := range x.Runners {
 		d.ByHand = d.ByHand || i == 0 && r.ByHand
-		if !r.Gone {
+		switch {
+		case !r.Gone:
 			d.Runners = append(d.Runners, runnerWith(runner, i, bytes(r.Memory)))
+		case x.Of == "classification":
+			d.Past = append(d.Past, runnerWith(runner, i, bytes(r.Memory)))
 		}
 	}
 	if x.Runners == nil {
