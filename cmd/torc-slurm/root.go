@@ -14,6 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/efficiency"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/events"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/files"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/graphcmd"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/handlers"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/holds"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/hpc"
@@ -55,7 +56,7 @@ There is no server to look after: a command finds your daemon or starts it.`
 		proposals.New(a),
 		alerts.New(a),
 		policy.NewBreakers(a),
-		jobs.NewWhy(a), efficiency.New(a), logs.New(a), mcpcmd.New(a, version),
+		jobs.NewWhy(a), efficiency.New(a), graphcmd.New(a), logs.New(a), mcpcmd.New(a, version),
 		serve.New(a, version), daemoncmd.New(a), admin.NewHtpasswd(a), admin.New(a), noderunner.New(a), noderunner.NewGateway(a), run.NewLoginRunner(a), noderunner.NewTorc(a), db.New(a), admin.NewPing(a),
 		hpc.New(a), slurmcmd.New(a), allocations.NewQueue(a), allocations.New(a),
 		configcmd.New(a), newCompletionsCommand(a),
