@@ -60,6 +60,8 @@ type Job struct {
 	Retries map[string]workflow.RuleCount `json:"retries,omitempty"`
 	// AvoidNodes are nodes on which the next attempt does not run.
 	AvoidNodes []workflow.AvoidedNode `json:"avoid_nodes,omitempty"`
+	// UserHold says who keeps the job from being claimed, and why; not in torc.
+	UserHold *workflow.UserHold `json:"user_hold,omitempty"`
 	// Phase is "recovery" while a recovery script runs for the job.
 	Phase *string `json:"phase,omitempty"`
 	// SkippedBy is the job whose failure canceled this one.
@@ -159,7 +161,7 @@ func FromJob(j workflow.Job) Job {
 		InputUserDataIDs: j.InputUserData, OutputUserDataIDs: j.OutputUserData,
 		ResourceRequirementsID: j.ResourceRequirementsID, SchedulerID: j.SchedulerID, FailureHandlerID: j.FailureHandlerID,
 		AttemptID: &j.AttemptID, Priority: &j.Priority, Origin: j.Origin, Labels: j.Labels,
-		NotBefore: j.NotBeforeMS, Retries: j.Retries, AvoidNodes: j.AvoidNodes, SkippedBy: j.SkippedBy, NotNeeded: j.NotNeeded, JobOptions: j.JobOptions, StageID: j.StageID, ChildStageID: j.ChildID, UndoesJobID: j.UndoesID,
+		NotBefore: j.NotBeforeMS, Retries: j.Retries, AvoidNodes: j.AvoidNodes, UserHold: j.UserHold, SkippedBy: j.SkippedBy, NotNeeded: j.NotNeeded, JobOptions: j.JobOptions, StageID: j.StageID, ChildStageID: j.ChildID, UndoesJobID: j.UndoesID,
 	}
 	if j.RunIf == workflow.RunIfFailure {
 		wire.RunIf = &j.RunIf

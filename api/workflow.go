@@ -152,6 +152,8 @@ type WorkflowStatus struct {
 	Verdict string `json:"verdict,omitempty"`
 	// GivenUp is why the run was aborted, with the job or the deadline; not in torc.
 	GivenUp string `json:"given_up,omitempty"`
+	// UserHeldJobs counts the jobs that users hold and that are not complete; not in torc.
+	UserHeldJobs int64 `json:"user_held_jobs,omitempty"`
 	// ClaimHolds says why no jobs are granted now; not in torc.
 	ClaimHolds []hold.ClaimHold `json:"claim_holds,omitempty"`
 	// Compensation undoes what the run did, or has done so; not in torc. Its jobs are not

@@ -5,12 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/operate"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
@@ -53,6 +55,8 @@ func TestEverythingInAnyOrder(t *testing.T) {
 			"silent":     e.silent,
 			"release":    e.release,
 			"pause":      e.pause,
+			"verb":       e.verb,
+			"verb2":      e.verb,
 			"update":     e.update,
 			"":           e.check,
 		})
@@ -230,6 +234,45 @@ func (e *grand) pause(t *rapid.T) {
 	e.said(err)
 }
 
+// verb has a user cancel, hold, release or prioritize jobs. A proposal changes nothing, and
+// is what happens then, at once or when runners report.
+func (e *grand) verb(t *rapid.T) {
+	o := JobOperation{Verb: rapid.SampledFrom([]operate.Verb{operate.Cancel, operate.Hold, operate.Release, operate.Prioritize}).Draw(t, "do"), User: "me",
+		Priority: rapid.Int64Range(0, 2).Draw(t, "priority"), First: rapid.Bool().Draw(t, "first")}
+	switch rapid.IntRange(0, 3).Draw(t, "choice") {
+	case 0:
+		o.Choice.All = true
+	case 1:
+		o.Choice.Jobs = []string{"j*"}
+	default:
+		for _, id := range e.some(t, e.present()) {
+			o.Choice.Jobs = append(o.Choice.Jobs, fmt.Sprint(id))
+		}
+	}
+	before := e.statuses()
+	proposed, err := e.Jobs.ProposeOperate(e.ctx, e.workflow, o)
+	e.said(err)
+	if diff := cmp.Diff(before, e.statuses()); diff != "" {
+		t.Fatalf("the proposal changed: %s", diff)
+	}
+	done, again := e.Jobs.Operate(e.ctx, e.workflow, o)
+	e.said(again)
+	if (err == nil) != (again == nil) {
+		t.Fatalf("proposed: %v, done: %v", err, again)
+	}
+	if diff := cmp.Diff(proposed, done); diff != "" {
+		t.Fatalf("proposed, and done (+): %s", diff)
+	}
+	for _, j := range done.Jobs {
+		if j.Effect == operate.Changed && o.Verb == operate.Cancel && e.number(`SELECT status FROM job WHERE id = ?`, j.ID) != int64(workflow.Canceled) {
+			t.Fatalf("job %d is not canceled", j.ID)
+		}
+		if held := e.number(`SELECT j.user_hold IS NOT NULL FROM job j JOIN claim_class c ON c.id = j.class_id WHERE j.id = ?`, j.ID) == 1; j.Effect == operate.Changed && held != (o.Verb == operate.Hold) && (o.Verb == operate.Hold || o.Verb == operate.Release) {
+			t.Fatalf("job %d is held: %v", j.ID, held)
+		}
+	}
+}
+
 func (e *grand) update(t *rapid.T) {
 	var u workflow.WorkflowUpdate
 	switch rapid.IntRange(0, 4).Draw(t, "update") {
@@ -294,6 +337,8 @@ func (e *grand) theEnd() {
 			}
 		}
 		e.release(e.t)
+		_, err = e.Jobs.Operate(e.ctx, e.workflow, JobOperation{Verb: operate.Release, User: "me", Choice: JobChoice{All: true}})
+		e.said(err)
 		_, err := e.Holds.Resolve(e.ctx, e.workflow, HoldSelection{}, hold.Classification{Status: workflow.Failed, Author: "me", Reason: "so"}, ResolveOptions{})
 		e.said(err)
 		var reports []lease.Report

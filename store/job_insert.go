@@ -243,7 +243,7 @@ func (in *jobInserter) class(j *workflow.Job) (int64, error) {
 
 // classKeyOf returns the properties of a job that matter for claims.
 func classKeyOf(j *workflow.Job) core.ClassKey {
-	key := core.ClassKey{Priority: j.Priority, Labels: workflow.JoinLabels(j.Labels), Login: j.Login}
+	key := core.ClassKey{Priority: j.Priority, Labels: workflow.JoinLabels(j.Labels), Login: j.Login, Held: j.UserHold != nil}
 	core.Set(&key.RequirementsID, j.ResourceRequirementsID)
 	core.Set(&key.SchedulerID, j.SchedulerID)
 	return key

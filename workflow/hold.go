@@ -14,6 +14,25 @@ type Hold struct {
 	OnTimeout  Action `json:"on_timeout,omitempty"`  // what happens at the deadline: fail or retry
 }
 
+// UserHold says who keeps a job from being claimed, and why.
+type UserHold struct {
+	By      string `json:"by,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	SinceMS int64  `json:"since_ms"`
+}
+
+// String returns who holds the job, and why: "held by ann: the input is wrong".
+func (h *UserHold) String() string {
+	by := h.By
+	if by == "" {
+		by = "a user"
+	}
+	if h.Reason == "" {
+		return "held by " + by
+	}
+	return "held by " + by + ": " + h.Reason
+}
+
 // HoldLimit is how long jobs wait for a classification.
 type HoldLimit struct {
 	// After is the time since the job was held: P2D or 48h.

@@ -94,6 +94,7 @@ type JobState struct {
 	Retries    map[string]RuleCount
 	AvoidNodes []AvoidedNode // nodes on which the next attempt does not run
 	Hold       *Hold         // while pending_failed
+	UserHold   *UserHold     // a user keeps it from being claimed
 	SkippedBy  *int64        // canceled because this job was not successful
 	NotNeeded  bool          // disabled, because it runs only after a failure and there was none
 	InputHash  string        // see InputHash; empty until initialized

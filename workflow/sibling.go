@@ -22,15 +22,22 @@ func (s SiblingRule) matches(cause CauseKind, category string, labels []string) 
 	return (s.Cause == "" || s.Cause == cause) && (s.Category == "" || s.Category == category) && (s.Label == "" || slices.Contains(labels, s.Label))
 }
 
-// Culprit is the job whose failure ended another one, and the rule that applied.
+// Culprit is why a job was ended: another one failed, and a rule applied, or a user canceled
+// it.
 type Culprit struct {
 	JobID   int64  `json:"job_id"`
 	JobName string `json:"job_name"`
 	Rule    string `json:"rule"` // of cancel_siblings_on
+	// User canceled the job, with an optional reason; empty if another job failed.
+	User   string `json:"user,omitempty"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // String returns the job and the rule: job 3 "train" (cause exit).
 func (c Culprit) String() string {
+	if c.User != "" {
+		return "user " + c.User
+	}
 	if c.JobName == "" { // it was deleted
 		return fmt.Sprintf("job %d (%s)", c.JobID, c.Rule)
 	}
@@ -41,6 +48,9 @@ func (c Culprit) String() string {
 func (c *Culprit) CanceledReason() string {
 	if c == nil {
 		return "canceled because another job failed"
+	}
+	if c.User != "" {
+		return JoinText("canceled by "+c.User, c.Reason)
 	}
 	return "canceled because of " + c.String()
 }

@@ -23,7 +23,7 @@ const (
 	OpClassify   Operation = "classify"   // a user classified it, or the deadline passed
 	OpExpire     Operation = "expire"     // its timeout expired while it waited
 	OpComplete   Operation = "complete"   // complete_job of a torc client
-	OpCancel     Operation = "cancel"     // the workflow is canceled
+	OpCancel     Operation = "cancel"     // the workflow is canceled, or a user cancels jobs
 	OpAbort      Operation = "abort"      // the run is aborted: a deadline, a timeout, too many failures
 	OpStage      Operation = "stage"      // the stage of a sub-workflow job, or of a job, started, ended or waits again
 	OpDisable    Operation = "disable"    // the user does not need it
@@ -84,7 +84,7 @@ var transitionRules = []transitionRule{
 	{OpExpire, setOf(Ready), setOf(Terminated)},
 	// torc's clients complete jobs that they never claimed.
 	{OpComplete, setOf(Uninitialized, Blocked, Ready, Pending, Running), setOf(Completed, Failed, Canceled, Terminated, PendingFailed)},
-	{OpCancel, setOf(Pending, Running), setOf(Canceled)},
+	{OpCancel, setOf(Blocked, Ready, Pending, Running, PendingFailed), setOf(Canceled)},
 	{OpAbort, setOf(Uninitialized, Blocked, Ready, Pending, Running, PendingFailed), setOf(Canceled)},
 	// A sub-workflow job runs while its stage runs, without a claim, and runs again when a
 	// job of the stage is repeated. Jobs of a stage wait for its start.

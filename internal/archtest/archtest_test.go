@@ -52,6 +52,7 @@ var roomMayImport = map[string][]string{
 	"workflow/event":     {"workflow"},
 	"workflow/failure":   {"workflow", "workflow/compute"},
 	"workflow/hold":      {"workflow"},
+	"workflow/operate":   {"workflow"},
 	"workflow/lease":     {"workflow", "workflow/failure", "workflow/placement"},
 	"workflow/retry":     {"workflow", "workflow/hold", "workflow/placement"},
 	"workflow/explain":   {"workflow", "workflow/compute", "workflow/hold", "workflow/placement", "workflow/retry", "workflow/stage"},

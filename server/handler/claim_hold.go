@@ -18,7 +18,7 @@ func (h claimHolds) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("GET", "/workflows/{id}/claim_holds", "List the claim holds of a workflow, present and past: why no job is granted", h.listClaimHolds),
 		rest.Handle("POST", "/workflows/{id}/release_claims", "Release claim holds of a workflow", h.releaseClaims),
-		rest.Handle("POST", "/workflows/{id}/pause", "Stop new claims of a workflow until they are released, or show what that would stop", h.pause),
+		rest.Handle("POST", "/workflows/{id}/pause", "Stop new claims of a workflow until they are released, or show what that would stop", h.pause, rest.Conflict409),
 	}
 }
 

@@ -21,6 +21,7 @@ func Routes(d *Deps) []rest.Route {
 		holds{d}.routes(),
 		alerts{d}.routes(),
 		claimHolds{d}.routes(),
+		jobOperations{d}.routes(),
 		breakers{d}.routes(),
 		compensations{d}.routes(),
 		spawns{d}.routes(),
@@ -51,7 +52,6 @@ func Routes(d *Deps) []rest.Route {
 		slurmUsages{d}.routes(),
 		regenerations{d}.routes(),
 		allocationPlans{d}.routes(),
-		jobRetries{d}.routes(),
 		resets{d}.routes(),
 		proposals{d}.routes(),
 	)

@@ -107,7 +107,7 @@ func (h workflowViews) workflowStatus(r *rest.Request[IDParams, rest.None]) (api
 		IsComplete: sum.IsCanceled || sum.IsComplete(), IsCanceled: sum.IsCanceled, RuntimeBlockedReadyJobs: sum.RuntimeBlocked,
 		LongestReadyRuntimeSeconds: sum.LongestReadySeconds, MaxAllocationRemainingSeconds: sum.MaxRemainingSeconds,
 		UnservedReadyLabels: sum.UnservedLabels, RunID: sum.RunID, Verdict: strings.TrimPrefix(string(sum.Verdict), "workflow_"), GivenUp: sum.GivenUp,
-		ClaimHolds: sum.ClaimHolds, Compensation: sum.Compensation,
+		ClaimHolds: sum.ClaimHolds, UserHeldJobs: sum.UserHeld, Compensation: sum.Compensation,
 		CanceledBy: sum.CanceledBy, EndJob: sum.EndJob,
 	}
 	for _, why := range sum.AllocationReasons {

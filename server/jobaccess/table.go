@@ -60,6 +60,11 @@ var scopes = map[string]Scope{
 	"GET /workflows/{id}/claim_holds":                 Refused,
 	"POST /workflows/{id}/release_claims":             Refused,
 	"POST /workflows/{id}/pause":                      Refused,
+	"POST /workflows/{id}/cancel_jobs":                Refused,
+	"POST /workflows/{id}/hold_jobs":                  Refused,
+	"POST /workflows/{id}/release_jobs":               Refused,
+	"POST /workflows/{id}/prioritize_jobs":            Refused,
+	"POST /jobs/{id}/cancel":                          Refused,
 
 	"POST /jobs":              Refused, // would not be initialized; use spawn_jobs
 	"POST /bulk_jobs":         Refused,

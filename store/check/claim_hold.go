@@ -11,4 +11,8 @@ var claimHoldRules = []rule{
 			AND j.compute_node_id IS NOT NULL -- an operator may say that a job runs
 			AND (j.stage_id IS NULL OR j.stage_id NOT IN (SELECT s.id FROM stage s WHERE s.workflow_id = h.workflow_id
 				AND (s.kind = 'compensation' OR s.kind = 'end' AND s.parent_id IS NULL)))`},
+	{"hold", `SELECT 'job ' || j.id, iif(j.user_hold IS NULL, 'no user holds it, but its claim class is held', 'a user holds it, but its claim class is not held')
+		FROM job j JOIN claim_class c ON c.id = j.class_id WHERE (j.user_hold IS NOT NULL) != c.held`},
+	{"hold", `SELECT 'claim class ' || id, 'it is ' || iif(held, '', 'not ') || 'held, and its labels are ' || labels
+		FROM claim_class WHERE held != (labels LIKE '%,')`},
 }

@@ -41,12 +41,12 @@ func (a *asks) class() (c placement.Class, err error) {
 func loadAsks(tx *core.Tx, l *core.LeasedJob) (a asks, byHand bool, err error) {
 	q := &a.requirements
 	q.WorkflowID = l.WorkflowID
-	err = tx.Row(`SELECT c.priority, c.scheduler_id, c.labels, c.login, q.name, q.num_cpus, q.num_gpus, q.num_nodes, q.memory, q.runtime,
+	err = tx.Row(`SELECT c.priority, c.scheduler_id, rtrim(c.labels, ','), c.login, c.held, q.name, q.num_cpus, q.num_gpus, q.num_nodes, q.memory, q.runtime,
 			q.memory_bytes, q.runtime_s, EXISTS (SELECT 1 FROM compute_node WHERE id = ?2 AND compute_node_type = 'local' AND allocation_id IS NULL)
 				AND NOT EXISTS (SELECT 1 FROM submission WHERE workflow_id = ?3)
 				AND NOT EXISTS (SELECT 1 FROM allocation WHERE workflow_id = ?3 AND state != 'ended')
 		FROM claim_class c JOIN resource_requirements q ON q.id = c.requirements_id WHERE c.id = ?1`, []any{l.ClassID, l.RunnerID, l.WorkflowID},
-		&a.key.Priority, &a.key.SchedulerID, &a.key.Labels, &a.key.Login, &q.Name, &q.NumCPUs, &q.NumGPUs, &q.NumNodes, &q.Memory, &q.Runtime,
+		&a.key.Priority, &a.key.SchedulerID, &a.key.Labels, &a.key.Login, &a.key.Held, &q.Name, &q.NumCPUs, &q.NumGPUs, &q.NumNodes, &q.Memory, &q.Runtime,
 		&a.memoryBytes, &a.runtimeSeconds, &byHand)
 	return a, byHand, sqlite.Wrap(err, "read the requirements of job %d", l.JobID)
 }

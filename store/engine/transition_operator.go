@@ -67,3 +67,11 @@ var disableStatement = core.NewTransition(workflow.OpDisable, workflow.Uninitial
 func DisableJob(tx *core.Tx, workflowID, job int64) error {
 	return disableStatement.All(tx, workflowID, 1, job)
 }
+
+// cancelChosen cancels jobs that are not complete, whatever they were, and records by whom.
+// The runners of live ones are to be told that their leases are void.
+func cancelChosen(tx *core.Tx, workflowID int64, ids, by string) (int64, error) {
+	return core.MoveJobs(tx, workflow.OpCancel, workflowID, workflow.Canceled,
+		`fence = fence + 1, cancel_fence = fence + 1, cancel_for = NULL, ended_by = ?4, skipped_by = NULL, not_before_ms = 0, `+decided+`, `+notReady,
+		`?4 IS NOT NULL AND id IN (SELECT value FROM json_each(?3))`, ids, by)
+}

@@ -19,7 +19,7 @@ import (
 // Nor does any job if none of the workflow would fit in the remaining time.
 func claimableLater(tx *core.Tx, r *core.Runner, counts stage.Counts, timeLeft *int64) (bool, error) {
 	offer := r.TotalOffer(timeLeft)
-	all, err := core.ClassesWhere(tx, r.WorkflowID, `WHERE c.workflow_id = ?`, r.WorkflowID)
+	all, err := core.ClassesWhere(tx, r.WorkflowID, `WHERE c.workflow_id = ? AND c.held = 0`, r.WorkflowID)
 	if err != nil {
 		return false, err
 	}
@@ -55,7 +55,7 @@ func claimableLater(tx *core.Tx, r *core.Runner, counts stage.Counts, timeLeft *
 // readyFor reports whether a ready job fits a runner that holds nothing, and does not avoid
 // its node or has no other.
 func readyFor(tx *core.Tx, r *core.Runner, offer placement.Offer) (bool, error) {
-	const open = `WHERE c.workflow_id = ?1 AND EXISTS (SELECT 1 FROM job WHERE class_id = c.id AND status = {ready} AND `
+	const open = `WHERE c.workflow_id = ?1 AND c.held = 0 AND EXISTS (SELECT 1 FROM job WHERE class_id = c.id AND status = {ready} AND `
 	ready, err := core.ClassesWhere(tx, r.WorkflowID, open+`(not_before_ms > ?2 OR NOT (`+avoids+`)))`, r.WorkflowID, tx.NowMS, r.Hostname)
 	if err != nil || takesAny(offer, ready) {
 		return err == nil, err

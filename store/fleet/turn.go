@@ -379,6 +379,11 @@ func (c *Conversation) tell() error {
 	if c.heldForGood {
 		return nil
 	}
+	var held int64
+	if err := c.tx.Row(view.CountUserHeld, []any{c.run.WorkflowID}, &held); err != nil {
+		return fmt.Errorf("count the jobs that users hold: %w", err)
+	}
+	a.HeldJobs += held
 	a.ClaimableLater, err = claimableLater(c.tx, &c.runner, counts, c.turn.Free.TimeLeftSeconds)
 	return err
 }

@@ -98,7 +98,7 @@ func (l *factReader) demand(workflowID, untilMS int64) (d Demand, err error) {
 		byID[c.ID] = c.Class
 	}
 	for k, c := range t {
-		if c.Ready+c.Delayed+c.Behind > 0 && !byID[k.class].Login { // the daemon starts runners for those
+		if c.Ready+c.Delayed+c.Behind > 0 && !byID[k.class].Login && !byID[k.class].Held { // the daemon starts runners for the former
 			c.Class = byID[k.class]
 			d.Classes = append(d.Classes, *c)
 		}

@@ -99,3 +99,19 @@ func scanEarlier(r sqlite.Scanner) (v hold.EarlierVerdict, err error) {
 	}
 	return v, err
 }
+
+// CountUserHeld counts the jobs of workflow ?1 that users hold and that are not complete.
+const CountUserHeld = `SELECT COUNT(*)` + userHeldJobs
+
+const userHeldJobs = ` FROM claim_class c JOIN job j ON j.class_id = c.id AND j.status IN ({uninitialized}, {blocked}, {ready})
+	WHERE c.workflow_id = ?1 AND c.held = 1`
+
+// userHeld counts the jobs that users hold and that are not complete, and returns the names
+// of the first few.
+func (l *factReader) userHeld(workflowID int64) (n int64, names []string, err error) {
+	if err := l.row(CountUserHeld, []any{workflowID}, &n); err != nil || n == 0 {
+		return 0, nil, err
+	}
+	names, err = selectFacts(l, `SELECT j.name`+userHeldJobs+` ORDER BY j.id LIMIT ?2`, []any{workflowID, Few}, sqlite.ScanString)
+	return n, names, err
+}

@@ -16,7 +16,7 @@ import (
 var JobColumns = `j.id, j.workflow_id, j.name, j.command, w.env, e.env, j.status, j.start_ms, j.compute_node_id,
 	j.run_if, j.torc_extra, c.requirements_id, c.scheduler_id, c.labels, c.login, c.priority,
 	j.failure_handler_id, j.attempt_id, j.origin, j.stdio, j.run_timeout, p.policy,
-	j.gate_id, j.fence, j.not_before_ms, j.phase, j.hold, j.skipped_by, j.input_hash, j.rule_counts, j.avoid_nodes, j.stage_id, j.child_id, j.undoes_id, ` + row.SelectJobSettings()
+	j.gate_id, j.fence, j.not_before_ms, j.phase, j.hold, j.skipped_by, j.input_hash, j.rule_counts, j.avoid_nodes, j.stage_id, j.child_id, j.undoes_id, j.user_hold, ` + row.SelectJobSettings()
 
 // JobTables are the tables of JobColumns.
 const JobTables = `job j JOIN workflow w ON w.id = j.workflow_id JOIN claim_class c ON c.id = j.class_id LEFT JOIN job_env e ON e.id = j.env_id
@@ -36,7 +36,7 @@ type JobScanner struct {
 
 // Scan reads a row of JobColumns.
 func (s *JobScanner) Scan(r sqlite.Scanner) (j workflow.Job, err error) {
-	var workflowEnv, env, stdio, timeout, policy, hold, counts, avoid sql.NullString
+	var workflowEnv, env, stdio, timeout, policy, hold, counts, avoid, userHold sql.NullString
 	var startMS sql.NullInt64
 	var requirements, scheduler, notBefore int64
 	var labels string
@@ -45,7 +45,7 @@ func (s *JobScanner) Scan(r sqlite.Scanner) (j workflow.Job, err error) {
 	err = r.Scan(append([]any{&j.ID, &j.WorkflowID, &j.Name, &j.Command, &workflowEnv, &env, &j.Status, &startMS, &j.ComputeNodeID,
 		&j.RunIf, row.TorcExtra{Keys: &j.TorcJob}, &requirements, &scheduler, &labels, &j.Login, &j.Priority,
 		&j.FailureHandlerID, &j.AttemptID, &j.Origin, &stdio, &timeout, &policy,
-		&j.GateID, &j.Fence, &notBefore, &inRecovery, &hold, &j.SkippedBy, &hash, &counts, &avoid, &j.StageID, &j.ChildID, &j.UndoesID}, row.JobSettings(&j.JobSettings)...)...)
+		&j.GateID, &j.Fence, &notBefore, &inRecovery, &hold, &j.SkippedBy, &hash, &counts, &avoid, &j.StageID, &j.ChildID, &j.UndoesID, &userHold}, row.JobSettings(&j.JobSettings)...)...)
 	if err != nil {
 		return j, err
 	}
@@ -79,7 +79,7 @@ func (s *JobScanner) Scan(r sqlite.Scanner) (j workflow.Job, err error) {
 	for _, c := range []struct {
 		text sql.NullString
 		dest any
-	}{{stdio, &j.Stdio}, {timeout, &j.RunTimeout}, {policy, &j.Policy}, {hold, &j.Hold}, {counts, &j.Retries}, {avoid, &j.AvoidNodes}} {
+	}{{stdio, &j.Stdio}, {timeout, &j.RunTimeout}, {policy, &j.Policy}, {hold, &j.Hold}, {counts, &j.Retries}, {avoid, &j.AvoidNodes}, {userHold, &j.UserHold}} {
 		if c.text.Valid {
 			if err := json.Unmarshal([]byte(c.text.String), c.dest); err != nil {
 				return j, fmt.Errorf("read job %d: %w", j.ID, err)

@@ -39,6 +39,7 @@ type Summary struct {
 	AllocationReasons   []string            // why the latest allocation of each scheduler was requested
 	EndJob              *stage.EndJobResult // nil before the verdict, or without an end job
 	Stages              stage.StageSummaries
+	UserHeld            int64                 // jobs that users hold and that are not complete
 	Staged              workflow.StatusCounts // of Jobs, those in stages other than the main one
 }
 
@@ -148,6 +149,9 @@ func (l *factReader) summary(id int64) (sum Summary, err error) {
 	if sum.AllocationReasons, err = l.allocationReasons(id, sum.RunID); err != nil {
 		return sum, err
 	}
+	if err := l.row(CountUserHeld, []any{id}, &sum.UserHeld); err != nil {
+		return sum, err
+	}
 	sum.ClaimHolds, err = l.claimHolds(id)
 	return sum, err
 }
@@ -202,7 +206,7 @@ type readyGroup struct {
 func (l *factReader) readyGroups(id int64) ([]readyGroup, error) {
 	return selectFacts(l, `SELECT c.labels, q.runtime_s, COUNT(*) FROM claim_class c
 			JOIN resource_requirements q ON q.id = c.requirements_id JOIN job j ON j.class_id = c.id AND j.status = {ready}
-		WHERE c.workflow_id = ? GROUP BY c.labels, q.runtime_s`, []any{id},
+		WHERE c.workflow_id = ? AND c.held = 0 GROUP BY c.labels, q.runtime_s`, []any{id},
 		func(r sqlite.Scanner) (g readyGroup, err error) { return g, r.Scan(&g.labels, &g.runtime, &g.jobs) })
 }
 

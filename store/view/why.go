@@ -69,15 +69,15 @@ func selectFacts[T any](l *factReader, query string, args []any, scan func(sqlit
 func (l *factReader) job(id int64) (f explain.JobFacts, err error) {
 	var class, notBefore int64
 	var phase bool
-	var hold, host sql.NullString
+	var hold, host, userHold sql.NullString
 	j := &f.Job
 	f.NowMS = l.nowMS
 	err = l.row(`SELECT j.id, j.workflow_id, j.name, j.status, j.attempt_id, j.run_if, j.gate_id, j.not_before_ms,
-			j.phase, j.hold, j.skipped_by, j.class_id, j.stage_id, j.child_id, w.is_canceled, COALESCE(w.given_up, ''), n.hostname, COALESCE(n.id, 0)
+			j.phase, j.hold, j.skipped_by, j.class_id, j.stage_id, j.child_id, w.is_canceled, COALESCE(w.given_up, ''), n.hostname, COALESCE(n.id, 0), j.user_hold
 		FROM job j JOIN workflow w ON w.id = j.workflow_id LEFT JOIN compute_node n ON n.id = j.compute_node_id
 		WHERE j.id = ? AND w.is_hidden = 0`, []any{id},
 		&j.ID, &j.WorkflowID, &j.Name, &j.Status, &j.AttemptID, &j.RunIf, &j.GateID, &notBefore,
-		&phase, &hold, &j.SkippedBy, &class, &j.StageID, &j.ChildID, &f.WorkflowCanceled, &f.GivenUp, &host, &f.RunnerID)
+		&phase, &hold, &j.SkippedBy, &class, &j.StageID, &j.ChildID, &f.WorkflowCanceled, &f.GivenUp, &host, &f.RunnerID, &userHold)
 	if err != nil {
 		return f, err
 	}
@@ -91,6 +91,11 @@ func (l *factReader) job(id int64) (f explain.JobFacts, err error) {
 	if hold.Valid {
 		if err := json.Unmarshal([]byte(hold.String), &j.Hold); err != nil {
 			return f, fmt.Errorf("read the hold of job %d: %w", id, err)
+		}
+	}
+	if userHold.Valid {
+		if err := json.Unmarshal([]byte(userHold.String), &j.UserHold); err != nil {
+			return f, fmt.Errorf("read by whom job %d is held: %w", id, err)
 		}
 	}
 	if f.EndedBy, err = l.endedBy(j); err != nil {
@@ -210,15 +215,15 @@ func (l *factReader) place(f *explain.JobFacts, class int64) error {
 // classes returns the classes of a workflow that have claimable jobs, and the class also.
 func (l *factReader) classes(workflowID, also int64) ([]explain.ClassFact, error) {
 	return selectFacts(l, `SELECT * FROM (
-			SELECT c.id, c.priority, c.scheduler_id, c.labels, c.login, q.num_cpus, q.num_gpus, q.num_nodes, q.memory_bytes, q.runtime_s,
+			SELECT c.id, c.priority, c.scheduler_id, c.labels, c.login, c.held, q.num_cpus, q.num_gpus, q.num_nodes, q.memory_bytes, q.runtime_s,
 				(SELECT COUNT(*) FROM job WHERE class_id = c.id AND status = {ready} AND not_before_ms <= ?2) AS jobs,
 				COALESCE((SELECT name FROM job WHERE class_id = c.id AND status = {ready} AND not_before_ms <= ?2 LIMIT 1), '')
 			FROM claim_class c JOIN resource_requirements q ON q.id = c.requirements_id WHERE c.workflow_id = ?1)
-		WHERE jobs > 0 OR id = ?3 ORDER BY id`, []any{workflowID, l.nowMS, also},
+		WHERE jobs > 0 AND held = 0 OR id = ?3 ORDER BY id`, []any{workflowID, l.nowMS, also},
 		func(r sqlite.Scanner) (c explain.ClassFact, err error) {
 			var scheduler int64
 			var labels string
-			err = r.Scan(&c.Class.ID, &c.Class.Priority, &scheduler, &labels, &c.Class.Login, &c.Class.CPUs, &c.Class.GPUs, &c.Class.Nodes,
+			err = r.Scan(&c.Class.ID, &c.Class.Priority, &scheduler, &labels, &c.Class.Login, &c.Class.Held, &c.Class.CPUs, &c.Class.GPUs, &c.Class.Nodes,
 				&c.Class.MemoryBytes, &c.Class.RuntimeSeconds, &c.Jobs, &c.Example)
 			if err != nil {
 				return c, err
@@ -356,12 +361,15 @@ func (l *factReader) workflow(id int64) (f explain.WorkflowFacts, err error) {
 	}
 	var first int64
 	err = l.row(`SELECT COUNT(*), COALESCE(MIN(j.not_before_ms), 0) FROM claim_class c JOIN job j ON j.class_id = c.id
-		WHERE c.workflow_id = ? AND j.status = {ready} AND j.not_before_ms > ?`, []any{id, l.nowMS}, &f.Waiting, &first)
+		WHERE c.workflow_id = ? AND c.held = 0 AND j.status = {ready} AND j.not_before_ms > ?`, []any{id, l.nowMS}, &f.Waiting, &first)
 	if err != nil {
 		return f, err
 	}
 	if f.Waiting > 0 {
 		f.WaitingMS = first - l.nowMS
+	}
+	if f.UserHeld, f.UserHeldFew, err = l.userHeld(id); err != nil {
+		return f, err
 	}
 	if f.Runners, err = l.runners(id); err != nil {
 		return f, err

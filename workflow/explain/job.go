@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
@@ -59,6 +60,9 @@ func Job(f JobFacts) Explanation {
 		e.add("claims are held", claimHoldLines(f.ClaimHolds, f.NowMS)...)
 		e.add("circuit breakers", breakerLines(f.excluding(), f.NowMS)...)
 	}
+	if h := f.Job.UserHold; h != nil {
+		e.add("held", fmt.Sprintf("%s, %s ago", h, workflow.AgoMS(h.SinceMS, f.NowMS)))
+	}
 	e.add("dependencies", f.dependencyLines()...)
 	e.add("stage", f.stageLines()...)
 	if (f.Job.Status == workflow.Ready || f.Job.Status == workflow.Blocked) && f.Child == nil {
@@ -86,10 +90,13 @@ func (f JobFacts) state() string {
 	}
 	switch f.Job.Status {
 	case workflow.Uninitialized:
-		return "uninitialized, not part of a run yet"
+		return "uninitialized, not part of a run yet" + f.heldText()
 	case workflow.Blocked:
-		return fmt.Sprintf("blocked, waits for %d of %s", f.OpenCount, workflow.CountOf(f.Dependencies, "dependency", "dependencies"))
+		return fmt.Sprintf("blocked, waits for %d of %s%s", f.OpenCount, workflow.CountOf(f.Dependencies, "dependency", "dependencies"), f.heldText())
 	case workflow.Ready:
+		if f.Job.UserHold != nil {
+			return "ready, but " + f.Job.UserHold.String()
+		}
 		if f.isDelayed() {
 			return fmt.Sprintf("ready, but must not start for another %s", workflow.AgoMS(f.NowMS, *f.Job.NotBeforeMS))
 		}
@@ -131,11 +138,21 @@ func (f JobFacts) state() string {
 	return text
 }
 
+// heldText says that a user holds the job, after its state; "" if none does.
+func (f JobFacts) heldText() string {
+	if f.Job.UserHold == nil {
+		return ""
+	}
+	return "; " + f.Job.UserHold.String()
+}
+
 func (f JobFacts) canceledState() string {
 	switch {
 	case f.Job.SkippedBy != nil:
 		by := workflow.Culprit{JobID: *f.Job.SkippedBy, JobName: f.SkippedByName, Rule: stage.ByDependency}
 		return by.CanceledReason() + ", which was not successful"
+	case f.EndedBy != nil && f.EndedBy.User != "" && (f.lastAttempt() == nil || !strings.HasPrefix(f.lastAttempt().Cause.Text, f.EndedBy.CanceledReason())):
+		return f.EndedBy.CanceledReason()
 	case f.EndedBy != nil && f.lastAttempt() == nil: // otherwise the attempt has the same text, and how it ended
 		return f.EndedBy.NotStartedReason()
 	case f.WorkflowCanceled:
@@ -278,6 +295,8 @@ func (f JobFacts) nextBlocked() string {
 
 func (f JobFacts) nextReady(best placement.FitLevel, excluded *exclusion) string {
 	switch {
+	case f.Job.UserHold != nil:
+		return fmt.Sprintf("`torc-slurm jobs release %d` lets runners claim it", f.Job.ID)
 	case len(f.ClaimHolds) > 0:
 		return claimHoldNext(f.ClaimHolds, f.Job.WorkflowID, f.NowMS)
 	case best == placement.FitsNever && f.Class.Login && !f.isDelayed():

@@ -35,6 +35,8 @@ type WorkflowFacts struct {
 	CanceledBy  []stage.CanceledGroup // the largest few
 	PoliciesOff int64                 // attempts that no retry policy decided, because policies are switched off
 	Held        []string              // names of held jobs, the first few
+	UserHeld    int64                 // jobs that are not complete and that users hold
+	UserHeldFew []string              // the names of the first few
 	Places      PlaceFacts
 	Login       LoginFacts
 	ClaimHolds  hold.ClaimHolds
@@ -83,6 +85,9 @@ func Workflow(f WorkflowFacts) Explanation {
 	e.add("runners", placement.RunnerLines(f.Runners, f.NowMS)...)
 	e.add("allocations", f.Places.lines(nil)...)
 	e.add("held", f.heldLines()...)
+	if f.UserHeld > 0 {
+		e.add("held by users", workflow.FirstFew(f.UserHeldFew, f.UserHeld)+fmt.Sprintf("; `torc-slurm jobs release --all -w %d` lets runners claim %s", f.ID, workflow.Plural(f.UserHeld, "it", "them")))
+	}
 	e.add("failures", f.failureLines()...)
 	e.add("canceled", f.canceledLines()...)
 	if line := retry.PoliciesOffLine(f.PoliciesOff); line != "" {
@@ -314,6 +319,8 @@ func (f WorkflowFacts) next(stuck int64) string {
 		return f.Login.next(f.ID)
 	case stuck > 0 && stuck == c.ByStatus[workflow.Ready] && f.Places.next() != "":
 		return f.Places.next()
+	case f.UserHeld > 0 && len(f.Ready) == 0 && f.Waiting == 0:
+		return fmt.Sprintf("users hold what is left: `torc-slurm jobs release --all -w %d`", f.ID)
 	case len(f.Runners) == 0 && c.ByStatus[workflow.Ready] > 0:
 		return "no runner is live; start one"
 	case stuck > 0 && stuck == c.ByStatus[workflow.Ready]:

@@ -86,3 +86,8 @@ func normalizeLine(line string) string {
 	line = number.ReplaceAllString(line, "<n>")
 	return strings.Join(strings.Fields(line), " ")
 }
+
+// Fingerprint returns the same text for attempts that failed alike.
+func Fingerprint(c workflow.Cause, e workflow.Evidence) string {
+	return fingerprint(c, e.Category, lastLines(lastOutput(e)))
+}

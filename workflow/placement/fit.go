@@ -74,6 +74,7 @@ type Class struct {
 	Labels         []string // normalized
 	SchedulerID    *int64
 	Login          bool // must run on the daemon's host
+	Held           bool // a user holds its jobs
 }
 
 // CompareClasses orders classes as they are claimed: by priority, GPUs, runtime,

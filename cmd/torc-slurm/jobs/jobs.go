@@ -15,7 +15,7 @@ import (
 
 // New returns the group of commands about jobs.
 func New(a *cli.Factory) *cobra.Command {
-	return cli.NewGroup(a, cli.GroupManagement, "jobs", "Create, list, change, reset and retry jobs",
+	return cli.NewGroup(a, cli.GroupManagement, "jobs", "Create, list, change, cancel, hold, reset and retry jobs",
 		newCreate(a),
 		newCreateFromFile(a),
 		newList(a),
@@ -29,6 +29,10 @@ func New(a *cli.Factory) *cobra.Command {
 		newResetStatus(a),
 		newRetry(a),
 		newFail(a),
+		newCancel(a),
+		newHold(a),
+		newRelease(a),
+		newPrioritize(a),
 	)
 }
 
@@ -68,6 +72,9 @@ func jobFields(j *api.Job, now time.Time) []cli.Field {
 // statusText returns the status of a job with details.
 func statusText(j *api.Job, now time.Time) string {
 	text := apidata.StatusOf(*j).String()
+	if j.UserHold != nil {
+		text += " (" + j.UserHold.String() + ")"
+	}
 	switch {
 	case j.SkippedBy != nil:
 		text += fmt.Sprintf(" (because of job %d)", *j.SkippedBy)

@@ -50,6 +50,7 @@ type report struct {
 	OOMDoubtful     []event.OOMDoubtfulPayload   `json:"oom_doubtful,omitempty"`     // of which the kernel may have killed a process
 	MoreOOMDoubtful int64                        `json:"more_oom_doubtful,omitempty"`
 	Held            *heldJobs                    `json:"held,omitempty"`
+	UserHeld        int64                        `json:"user_held_jobs,omitempty"`
 	ClaimHolds      apidata.ClaimHolds           `json:"claim_holds,omitempty"`
 	ClaimsHeld      string                       `json:"claims_held,omitempty"`    // the same as text
 	FailedActions   []string                     `json:"failed_actions,omitempty"` // of this runner
@@ -105,7 +106,7 @@ func reportEnd(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64,
 	if err := a.ShowRecord(r, r.write); err != nil {
 		return err
 	}
-	unsuccessful := r.HadFailures || r.HadTerminations || r.JobsByStatus.Canceled+r.JobsByStatus.PendingFailed > 0 || len(r.FailedJobs)+len(r.ClaimHolds)+len(r.Unfit) > 0
+	unsuccessful := r.HadFailures || r.HadTerminations || r.JobsByStatus.Canceled+r.JobsByStatus.PendingFailed+r.UserHeld > 0 || len(r.FailedJobs)+len(r.ClaimHolds)+len(r.Unfit) > 0
 	if (r.Status == "failed" || r.Status == "canceled" || r.Status == "unfinished" && unsuccessful) && !flags.exitZero {
 		return cli.Silent(cli.ExitFailed)
 	}
@@ -123,7 +124,7 @@ func gatherReport(ctx context.Context, c *cli.Connection, id int64, whole placem
 	r := &report{
 		WorkflowID: id, WorkflowName: status.WorkflowName, RunID: status.RunID,
 		TotalJobs: shown.TotalJobs, JobsByStatus: shown.JobsByStatus,
-		HadFailures: n.Failed > 0, HadTerminations: n.Terminated > 0, GivenUp: status.GivenUp, ClaimHolds: status.ClaimHolds, Stages: status.Stages, Compensation: status.Compensation,
+		HadFailures: n.Failed > 0, HadTerminations: n.Terminated > 0, GivenUp: status.GivenUp, ClaimHolds: status.ClaimHolds, UserHeld: status.UserHeldJobs, Stages: status.Stages, Compensation: status.Compensation,
 	}
 	r.CanceledBy, r.EndJob = status.CanceledBy, status.EndJob
 	if n := status.Attempts; n != nil {
@@ -279,6 +280,9 @@ func (r *report) advise(prefix, outputDir string) {
 			r.Next = append(r.Next, prefix+" jobs retry"+held)
 		}
 		r.Next = append(r.Next, r.ClaimHolds.Commands(prefix, r.WorkflowID)...)
+		if r.UserHeld > 0 {
+			r.Next = append(r.Next, fmt.Sprintf("%s jobs release --all -w %d", prefix, r.WorkflowID))
+		}
 		if len(r.Unfit) == 0 { // otherwise it would end in the same way
 			r.Next = append(r.Next, fmt.Sprintf("%s run %d", prefix, r.WorkflowID))
 		}
@@ -345,6 +349,9 @@ func (r *report) write(w io.Writer) {
 	r.writeUnfit(w)
 	if r.ClaimsHeld != "" {
 		fmt.Fprintf(w, "Claims are held: %s\n", cli.Printable(r.ClaimsHeld))
+	}
+	if r.UserHeld > 0 {
+		fmt.Fprintf(w, "Held by users: %s\n", workflow.CountOf(r.UserHeld, "job", "jobs"))
 	}
 	if r.Held != nil {
 		fmt.Fprintf(w, "Held: %s\n", r.Held)

@@ -119,6 +119,9 @@ func writeStatus(w io.Writer, s *api.WorkflowStatus, prefix string) {
 	for i := range s.ClaimHolds {
 		fields = append(fields, cli.Field{"Claims are held", s.ClaimHolds[i].Reason})
 	}
+	if n := s.UserHeldJobs; n > 0 {
+		fields = append(fields, cli.Field{"Held by users", workflow.CountOf(n, "job", "jobs")})
+	}
 	if s.GivenUp != "" {
 		fields = append(fields, cli.Field{"Aborted", s.GivenUp})
 	}
