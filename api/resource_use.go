@@ -100,3 +100,43 @@ type Adjustment struct {
 	JobIDs                   []int64           `json:"job_ids"`
 	Reason                   string            `json:"reason"`
 }
+
+// ResourceStatistics is what jobs used, by the resource requirements that they share.
+type ResourceStatistics struct {
+	WorkflowID int64                    `json:"workflow_id"`
+	Groups     []RequirementsStatistics `json:"groups"`
+}
+
+// RequirementsStatistics is what jobs with the same requirements used.
+type RequirementsStatistics struct {
+	ResourceRequirementsID int64         `json:"resource_requirements_id"`
+	Name                   string        `json:"name"`
+	NumCPUs                int64         `json:"num_cpus"`
+	NumGPUs                int64         `json:"num_gpus"`
+	NumNodes               int64         `json:"num_nodes"`
+	Memory                 string        `json:"memory"`
+	Runtime                string        `json:"runtime"`
+	MemoryBytes            Range         `json:"peak_memory_bytes"`
+	CPUPercent             Range         `json:"peak_cpu_percent"` // 100 for one CPU
+	Seconds                Range         `json:"exec_seconds"`
+	Jobs                   []MeasuredJob `json:"jobs"`
+}
+
+// Range describes a set of numbers. All are 0 if nothing was measured.
+type Range struct {
+	Count  int     `json:"count"`
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
+	Mean   float64 `json:"mean"`
+	Median float64 `json:"median"`
+}
+
+// MeasuredJob is what the latest attempt of a job used.
+type MeasuredJob struct {
+	JobID           int64              `json:"job_id"`
+	JobName         string             `json:"job_name"`
+	Status          workflow.JobStatus `json:"status"`
+	ExecSeconds     float64            `json:"exec_seconds"`
+	PeakMemoryBytes *int64             `json:"peak_memory_bytes,omitempty"`
+	PeakCPUPercent  *float64           `json:"peak_cpu_percent,omitempty"`
+}

@@ -18,3 +18,23 @@ type SlurmUsage struct {
 	// requested with a forecast.
 	Forecast *compute.Calibration `json:"forecast,omitempty"`
 }
+
+// SlurmAccounting has Slurm's accounting records of a workflow's allocations and their steps.
+type SlurmAccounting struct {
+	WorkflowID     int64         `json:"workflow_id"`
+	TotalSlurmJobs int           `json:"total_slurm_jobs"`
+	Records        []SlurmRecord `json:"records"`
+	Errors         []string      `json:"errors"` // Slurm jobs without a record
+}
+
+// SlurmRecord is the accounting record of a Slurm job, or of a step of it.
+type SlurmRecord struct {
+	SlurmJobID string `json:"slurm_job_id"`
+	JobStep    string `json:"job_step"`
+	State      string `json:"state"`
+	ExitCode   string `json:"exit_code"`
+	Elapsed    string `json:"elapsed"`
+	MaxRSS     string `json:"max_rss,omitempty"`
+	CPUTime    string `json:"cpu_time"`
+	Nodes      string `json:"nodes"`
+}

@@ -21,3 +21,9 @@ func (c ResourceRequirements) Check(ctx context.Context, workflowID int64, f api
 func (c ResourceRequirements) Correct(ctx context.Context, workflowID int64, r *api.CorrectResourcesRequest) (*api.CorrectionReport, error) {
 	return call[api.CorrectionReport](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/correct_resources", workflowID), r)
 }
+
+// Statistics returns what jobs used, by the requirements that they share; only of completed
+// jobs if wanted.
+func (c ResourceRequirements) Statistics(ctx context.Context, workflowID int64, onlyCompleted bool) (*api.ResourceStatistics, error) {
+	return get[api.ResourceStatistics](ctx, c, "/workflows/%d/resource_statistics%s", workflowID, encode(values("completed_only", onlyCompleted)))
+}

@@ -21,6 +21,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/runner"
 	"github.com/torc-slurm/torc-slurm/runner/output"
 	"github.com/torc-slurm/torc-slurm/server"
+	"github.com/torc-slurm/torc-slurm/server/hub"
 	"github.com/torc-slurm/torc-slurm/spec"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -35,16 +36,19 @@ type rig struct {
 	daemon *client.Client
 	agent  *sdk.ClientSession
 	down   bool // the daemon cannot be reached
+	// options are those of the next agent.
+	options *sdk.ClientOptions
 }
 
 // newRig starts a daemon, and connects an agent in a mode.
 func newRig(t *testing.T, mode Mode) *rig {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{InMemory: true, Log: slog.New(slog.DiscardHandler)})
+	wake := hub.New()
+	db, err := store.Open(t.Context(), store.Options{InMemory: true, OnCommit: wake.Publish, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := &server.Server{Store: db, Log: slog.New(slog.DiscardHandler)}
+	of := &server.Server{Store: db, Hub: wake, Log: slog.New(slog.DiscardHandler)}
 	listener := httptest.NewServer(of.Handler())
 	r := &rig{t: t, dir: t.TempDir()}
 	if r.daemon, err = client.New(client.Options{URL: listener.URL + api.BasePath, Retries: -1}); err != nil {
@@ -97,7 +101,7 @@ func (r *rig) connect(mode Mode) *sdk.ClientSession {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx, ours) }()
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil).Connect(r.t.Context(), theirs, nil)
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, r.options).Connect(r.t.Context(), theirs, nil)
 	if err != nil {
 		r.t.Fatal(err)
 	}

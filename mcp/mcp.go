@@ -14,6 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/internal/redact"
 	"github.com/torc-slurm/torc-slurm/spec"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // Options configure a Server.
@@ -35,6 +36,8 @@ type Options struct {
 	LogFiles func(dirs []string, workflowID int64) ([]LogFile, error)
 	// Spec are the options for reading specifications.
 	Spec spec.Options
+	// Plan plans allocations for a specification on this machine's cluster.
+	Plan func(ctx context.Context, loaded *spec.Result, q PlanRequest) (*compute.AllocationPlan, error)
 	// Redact removes secrets.
 	Redact *redact.Redactor
 	Log    *slog.Logger
@@ -46,11 +49,18 @@ type LogFile struct {
 	Size      int64 // in bytes
 }
 
-// Server serves one or more agents.
+// Server serves an agent.
 type Server struct {
 	Options
 	server *sdk.Server
 	turns  chan struct{} // one for each call that is carried out
+	told   *subscriptions
+
+	// serving ends when nobody needs the answers of calls any more: some time after the
+	// agent has gone.
+	serving context.Context
+	giveUp  context.CancelFunc
+	grace   time.Duration
 }
 
 // The limits of calls. Calls beyond maxCalls wait for their turn.
@@ -75,18 +85,29 @@ func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{Options: o, turns: make(chan struct{}, maxCalls)}
+	s := &Server{Options: o, turns: make(chan struct{}, maxCalls), grace: graceTime}
+	s.serving, s.giveUp = context.WithCancel(context.Background())
+	s.told = &subscriptions{server: s, by: map[string]*subscription{}}
 	s.server = sdk.NewServer(
 		&sdk.Implementation{Name: "torc-slurm", Title: "torc-slurm", Version: o.Version},
-		&sdk.ServerOptions{Instructions: o.Mode.instructions(), Logger: o.Log, Capabilities: &sdk.ServerCapabilities{}},
+		&sdk.ServerOptions{Instructions: o.Mode.instructions(), Logger: o.Log, Capabilities: &sdk.ServerCapabilities{},
+			SubscribeHandler: s.told.subscribe, UnsubscribeHandler: s.told.unsubscribe},
 	)
 	s.server.AddReceivingMiddleware(explainRejections)
 	s.addTools()
+	s.addResources()
+	s.addPrompts()
 	return s
 }
 
-// Run serves one agent until it disconnects or the context ends.
-func (s *Server) Run(ctx context.Context, t sdk.Transport) error { return s.server.Run(ctx, t) }
+// Run serves one agent until it disconnects or the context ends. It is called once.
+func (s *Server) Run(ctx context.Context, t sdk.Transport) error {
+	defer s.told.close()
+	defer s.giveUp()
+	stop := context.AfterFunc(ctx, s.giveUp)
+	defer stop()
+	return s.server.Run(ctx, watched{t, func() { time.AfterFunc(s.grace, s.giveUp) }})
+}
 
 // addTools adds the tools of all nouns.
 func (s *Server) addTools() {
@@ -96,6 +117,7 @@ func (s *Server) addTools() {
 	s.addLogTools()
 	s.addJournalTools()
 	s.addUsageTools()
+	s.addSlurmTools()
 	s.addLibraryTools()
 	s.addCreateTools()
 	s.addHoldTools()

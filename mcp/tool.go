@@ -64,6 +64,7 @@ func add[In, Out any](s *Server, t tool, handle func(ctx context.Context, c *cal
 func (s *Server) carryOut(ctx context.Context, name string, handle func(context.Context, *call) (any, error)) (answer json.RawMessage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
+	defer context.AfterFunc(s.serving, cancel)()
 	select {
 	case s.turns <- struct{}{}:
 		defer func() { <-s.turns }()

@@ -51,6 +51,8 @@ var scopes = map[string]Scope{
 	"POST /workflows/{id}/correct_resources":          Workflow, // a dry run
 	"POST /workflows/{id}/recover":                    Refused,
 	"GET /workflows/{id}/execution_plan":              Refused, // it names schedulers
+	"POST /workflows/{id}/slurm_accounting":           Refused,
+	"GET /workflows/{id}/resource_statistics":         Workflow,
 	"POST /workflows/{id}/slurm_usage":                Refused,
 	"POST /workflows/{id}/regenerate":                 Refused,
 	"POST /workflows/{id}/allocation_plan":            Refused,

@@ -14,10 +14,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/logfile"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/outputdir"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/schedulergen"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/specfile"
 	"github.com/torc-slurm/torc-slurm/internal/redact"
 	"github.com/torc-slurm/torc-slurm/mcp"
+	"github.com/torc-slurm/torc-slurm/spec"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // Name is the name of torc's program that the command replaces.
@@ -101,7 +104,14 @@ func serve(ctx context.Context, a *cli.Factory, version string, mode mcp.Mode, o
 			return outputdir.Under(a, named)
 		},
 		LogFiles: logFiles,
-		Spec:     specfile.Options(a, specfile.Flags{}),
+		Plan: func(ctx context.Context, loaded *spec.Result, q mcp.PlanRequest) (*compute.AllocationPlan, error) {
+			p := schedulergen.SpecPlan{Partition: q.Partition, NoEstimates: q.NoEstimates}
+			p.Defaults()
+			p.Charge(q.Account)
+			p.Profile = q.Profile
+			return schedulergen.PlanSpec(ctx, a, loaded, &p)
+		},
+		Spec: specfile.Options(a, specfile.Flags{}),
 	})
 	err = s.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(a.Stdin), Writer: nopCloser{a.RawStdout}})
 	if ctx.Err() == nil {

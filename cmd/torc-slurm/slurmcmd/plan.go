@@ -12,8 +12,6 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/allocate"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/schedulergen"
-	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/sites"
-	"github.com/torc-slurm/torc-slurm/scheduler"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
@@ -82,24 +80,10 @@ func planOf(ctx context.Context, a *cli.Factory, ref string, flags *adviceFlags)
 	if err != nil {
 		return nil, err
 	}
-	site, err := sites.Find(ctx, a, flags.Profile)
-	if err != nil {
-		return nil, err
-	}
-	account, err := flags.AccountFor(loaded.Definition.SlurmDefaults, site)
-	if err != nil {
-		return nil, err
-	}
-	o := scheduler.AllocationPlanOptions{
-		GenerateOptions: flags.Options(account, loaded.Definition.ExecutionConfig), NoEstimates: flags.skipTestOnly, Now: a.Now(),
-	}
-	o.Partition = flags.partition
-	if !flags.offline {
-		o.Prospects = a.SlurmClient()
-	}
-	p, err := scheduler.PlanAllocations(ctx, scheduler.WorkOf(loaded.Definition), site, o)
-	p.Analysis.TotalJobs = loaded.Summary.JobCountBeforeExpansion
-	return &plan{AllocationPlan: &p}, err
+	p, err := schedulergen.PlanSpec(ctx, a, loaded, &schedulergen.SpecPlan{
+		PlanFlags: flags.PlanFlags, Partition: flags.partition, Offline: flags.offline, NoEstimates: flags.skipTestOnly,
+	})
+	return &plan{AllocationPlan: p}, err
 }
 
 // planWorkflow makes the daemon plan the remaining jobs of a workflow.
