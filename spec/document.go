@@ -230,7 +230,7 @@ type ResourceRequirements struct {
 	NumGPUs int64 `json:"num_gpus,omitempty" jsonschema:"minimum=0"`
 	// NumNodes is the number of nodes.
 	NumNodes *int64 `json:"num_nodes,omitempty" jsonschema:"minimum=1"`
-	// Runtime is an ISO 8601 duration, for example PT30M.
+	// Runtime is a duration, for example 30m, 1h30m, 2d, 01:30:00, or in ISO 8601 PT30M.
 	Runtime string `json:"runtime,omitempty"`
 }
 

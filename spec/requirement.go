@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,11 @@ func readRequirements(x *names, items []*ResourceRequirements) []workflow.Resour
 		}
 		if r.Runtime != "" {
 			d.Runtime = r.Runtime
+			if !isISO(r.Runtime) {
+				iso, err := workflow.CanonicalRuntime(r.Runtime)
+				x.failDomain(r.at.get("runtime"), err)
+				d.Runtime = cmp.Or(iso, defaultRuntime)
+			}
 		}
 		if r.Memory != "" || r.at.child("memory") != nil && r.at.child("memory").kind == kindString {
 			bytes, err := workflow.ParseMemory(r.Memory)
@@ -42,6 +48,11 @@ func readRequirements(x *names, items []*ResourceRequirements) []workflow.Resour
 		all = append(all, d)
 	}
 	return all
+}
+
+// isISO reports whether a duration is meant as one of ISO 8601.
+func isISO(text string) bool {
+	return strings.HasPrefix(strings.ToUpper(strings.TrimSpace(text)), "P")
 }
 
 // checkMemory warns of a number without unit that is too small to be bytes.

@@ -82,19 +82,3 @@ func TestUnitHash(t *testing.T) {
 		t.Error("not a function of the attempt")
 	}
 }
-
-func TestParseDuration(t *testing.T) {
-	for text, want := range map[string]time.Duration{
-		"10s": 10 * time.Second, "1h30m": 90 * time.Minute, "250ms": 250 * time.Millisecond, "0s": 0, " 5m ": 5 * time.Minute,
-		"PT30S": 30 * time.Second, "P2D": 48 * time.Hour, "pt1h": time.Hour,
-	} {
-		if got, err := ParseDuration(text); err != nil || got != want {
-			t.Errorf("%q: %s, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"", "10", "-5s", "P", "1y", "900000h", "five minutes"} {
-		if d, err := ParseDuration(text); CodeOf(err) != CodeInvalid {
-			t.Errorf("%q: %s, %v", text, d, err)
-		}
-	}
-}

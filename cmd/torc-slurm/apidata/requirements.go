@@ -53,7 +53,8 @@ func DomainRequirements(r api.ResourceRequirements) workflow.ResourceRequirement
 	}
 }
 
-// CheckRequirements rejects what the server would reject.
+// CheckRequirements rejects what the server would reject. It writes a runtime of another form as the
+// server takes it.
 func CheckRequirements(rr *api.ResourceRequirements) error {
 	for _, n := range []struct {
 		what  string
@@ -71,7 +72,11 @@ func CheckRequirements(rr *api.ResourceRequirements) error {
 	}
 	if rr.Runtime != nil {
 		if _, err := workflow.ParseRuntime(*rr.Runtime); err != nil {
-			return err
+			runtime, err := workflow.CanonicalRuntime(*rr.Runtime)
+			if err != nil {
+				return err
+			}
+			rr.Runtime = &runtime
 		}
 	}
 	return nil

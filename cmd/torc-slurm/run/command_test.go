@@ -17,8 +17,8 @@ func TestRunRejects(t *testing.T) {
 	const get = "GET /workflows/12"
 	clitest.Check(t, New,
 		wrong("run 12 --num-cpus -1", "the numbers of jobs, CPUs and GPUs and the memory cannot be negative"),
-		wrong("run 12 --time-limit 2h", `--time-limit "2h" is not a duration such as PT30M, PT2H or P1D`),
-		wrong("run 12 --time-limit PT0S", `--time-limit "PT0S" is not a duration such as PT30M, PT2H or P1D`),
+		wrong("run 12 --time-limit 2", `--time-limit "2" is not a duration such as 30m, 2h, 01:30:00, 1d or PT30M`),
+		wrong("run 12 --time-limit PT0S", `--time-limit "PT0S" is not a duration such as 30m, 2h, 01:30:00, 1d or PT30M`),
 		wrong("run 12 --end-time noon", `"noon" is not a time such as 2027-01-31T18:00:00Z`),
 		wrong("run 12 --end-time 2026-03-14T12:00:00Z", "--end-time 2026-03-14T12:00:00Z is in the past"),
 		clitest.Case{Args: "run away.yml2", Want: clitest.Result{Status: 3, Stderr: "error: \"away.yml2\" is neither a file nor the id of a workflow\n"}},

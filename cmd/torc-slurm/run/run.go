@@ -6,7 +6,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/sosodev/duration"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -86,7 +85,7 @@ Ctrl-C kills them at once. ` + "`torc-slurm run ID`" + ` continues the workflow 
 	c.Flags().Float64Var(&flags.memoryGB, "memory-gb", 0, "memory for jobs in `GIB` (default: all of the machine)")
 	c.Flags().Int64Var(&flags.gpus, "num-gpus", 0, "`GPUS` for jobs (default: all of the machine)")
 	c.Flags().StringSliceVar(&flags.labels, "label", nil, "run only jobs that have labels, all of which are among these; may be repeated")
-	c.Flags().StringVar(&flags.timeLimit, "time-limit", "", "stop after this `DURATION`, for example PT2H")
+	c.Flags().StringVar(&flags.timeLimit, "time-limit", "", "stop after this `DURATION`, for example 2h, 01:30:00 or PT2H")
 	c.Flags().StringVar(&flags.endTime, "end-time", "", "stop at this `TIME`, for example 2027-01-31T18:00:00Z; overrides --time-limit")
 	c.Flags().BoolVar(&flags.persistent, "persistent", false, "keep running while jobs that fit here may still become ready")
 	c.Flags().BoolVar(&flags.dryRun, "dry-run", false, "show what the jobs of a specification would do, and run nothing; exit with 1 if some would fail")
@@ -202,11 +201,11 @@ func runnerOptions(a *cli.Factory, flags runFlags) (runner.Options, error) {
 		return o, cli.UsageErrorf("--label: %v", err)
 	}
 	if flags.timeLimit != "" {
-		d, err := duration.Parse(flags.timeLimit)
-		if err != nil || d.ToTimeDuration() <= 0 {
-			return o, cli.UsageErrorf("--time-limit %q is not a duration such as PT30M, PT2H or P1D", flags.timeLimit)
+		d, err := workflow.ParseDuration(flags.timeLimit)
+		if err != nil || d <= 0 {
+			return o, cli.UsageErrorf("--time-limit %q is not a duration such as 30m, 2h, 01:30:00, 1d or PT30M", flags.timeLimit)
 		}
-		o.TimeLimit = d.ToTimeDuration()
+		o.TimeLimit = d
 	}
 	if flags.endTime != "" {
 		end, err := parseTime(flags.endTime)
