@@ -76,7 +76,7 @@ func CheckRequirements(rr *api.ResourceRequirements) error {
 			if err != nil {
 				return err
 			}
-			rr.Runtime = &runtime
+			*rr.Runtime = runtime
 		}
 	}
 	return nil
