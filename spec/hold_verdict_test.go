@@ -18,6 +18,7 @@ func TestParseHoldVerdicts(t *testing.T) {
 - {job: a, action: retry, reason: ''}
 - retry
 - {job: a, action: later, reason: x}
+- {job_ids: [4, 5], action: retry, num_cpus: 2, reason: slow}
 `
 	verdicts, err := ParseHoldVerdicts("v.yaml", []byte(text))
 	if err != nil {
@@ -26,8 +27,9 @@ func TestParseHoldVerdicts(t *testing.T) {
 	want := []hold.HoldVerdict{
 		{Job: "42", Action: workflow.ActionRetry, Memory: "16g", Reason: "needs more", Confidence: workflow.Likely, Author: "ann"},
 		{Fingerprint: "3f9a52c01b7e", Action: workflow.ActionFail, Reason: "broken input"},
+		6: {JobIDs: []int64{4, 5}, Action: workflow.ActionRetry, NumCPUs: 2, Reason: "slow"},
 	}
-	problems := []string{"", "", `did you mean action?`, "needs a reason", "v.yaml:6:3: [4]: expected a verdict, found a string", `invalid value "later" of action`}
+	problems := []string{"", "", `did you mean action?`, "needs a reason", "v.yaml:6:3: [4]: expected a verdict, found a string", `invalid value "later" of action`, ""}
 	for i, v := range verdicts {
 		switch problem := problems[i]; {
 		case problem == "":

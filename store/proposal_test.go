@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 	"github.com/torc-slurm/torc-slurm/workflow/proposal"
 )
 
@@ -188,4 +190,56 @@ func TestQuestion(t *testing.T) {
 		t.Errorf("%+v, refused %+v", p, refused)
 	}
 	r.refusedApply(p.ID, "asks a person")
+}
+
+// TestProposeRecovery: requirements change, the run starts and the jobs are reset in one
+// transaction; a recovery of a workflow that has gone on does nothing.
+func TestProposeRecovery(t *testing.T) {
+	r := newRig(t, independent(2)...)
+	r.do(func(tx *core.Tx) error {
+		_, err := tx.Exec(`UPDATE resource_requirements SET memory = '1g', runtime = 'PT1H' WHERE memory = ''`)
+		return err
+	})
+	h := r.hand("n1", 2)
+	h.turn()
+	h.turn(exited(h.held[0].LeaseRef, 1), exited(h.held[1].LeaseRef, 0))
+	_, err := r.Runners.Leave(r.ctx, h.id, lease.LeaveRequest{})
+	r.must(err)
+	r.want(workflow.Failed, workflow.Completed)
+	w, err := r.Workflows.Get(r.ctx, r.workflow)
+	r.must(err)
+	change := proposal.Change{Recovery: &proposal.Recovery{
+		RunID: w.RunID, Jobs: []proposal.ExpectedJob{{JobID: r.ids[0], Status: workflow.Failed}},
+		Changes: []proposal.RecoveredResource{{Clone: true, JobIDs: r.ids[:1], To: workflow.ResourceRequirements{
+			Name: "more", NumCPUs: 2, NumNodes: 1, Memory: "2g", Runtime: "PT2H"}}},
+	}}
+	p, _ := r.propose(proposal.Recover, change)
+	if got := fmt.Sprint(p.Jobs[0].Changes); !strings.Contains(got, "status failed -> ready") || !strings.Contains(got, "memory 1g -> 2g") || p.CPUSeconds != 2*7200 {
+		t.Errorf("changes %s, %d CPU seconds", got, p.CPUSeconds)
+	}
+	r.want(workflow.Failed, workflow.Completed)
+	second, _ := r.propose(proposal.Recover, change)
+	_, err = r.Proposals.Apply(r.ctx, p.ID, "ann")
+	r.must(err)
+	r.want(workflow.Ready, workflow.Completed)
+	r.refusedApply(second.ID, "job 1 (j0) has gone on since")
+	r.check()
+}
+
+// TestProposalOfMany: one verdict decides about thousands of jobs that failed alike.
+func TestProposalOfMany(t *testing.T) {
+	const jobs = 1000
+	stderr := slices.Repeat([]string{"NCCL timeout"}, jobs)
+	r, _ := newHeldRig(t, independent(jobs), stderr...)
+	held, err := r.Holds.List(r.ctx, r.workflow)
+	r.must(err)
+	p, _ := r.propose(proposal.Classify, retryOf(held[0].Fingerprint))
+	if p.JobCount != jobs {
+		t.Errorf("%d jobs", p.JobCount)
+	}
+	_, err = r.Proposals.Apply(r.ctx, p.ID, "ann")
+	r.must(err)
+	if n := r.number(`SELECT COUNT(*) FROM job WHERE status = ?`, int(workflow.Ready)); n != jobs {
+		t.Errorf("%d ready", n)
+	}
 }

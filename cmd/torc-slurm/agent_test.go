@@ -31,7 +31,7 @@ func agentMain() {
 func agent(args []string) (failed bool, err error) {
 	at := slices.Index(args, "--")
 	if at < 1 {
-		return false, errors.New("usage: agent SERVER [ARG...] -- [TOOL [JSON]]...")
+		return false, errors.New("usage: agent SERVER [ARG...] -- [TOOL [JSON]]... as arguments")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -48,9 +48,9 @@ func TestResolve(t *testing.T) {
 		wrong("holds resolve 12 --all --retry", "say why: --reason"),
 		wrong("holds resolve 12 --fingerprint '' --retry --reason x", "select the jobs: --job, --fingerprint or --all"),
 		wrong("holds resolve 12 --all --retry --memory 16g -f csv", "if any flags in the group [file memory] are set none of the others can be; [file memory] were all set"),
-		clitest.Case{Args: "holds resolve 12 --job sim --retry --memory 16g --reason 'needs more' --format csv", Routes: routes, Want: clitest.Result{
+		clitest.Case{Args: "holds resolve 12 --job sim --retry --memory 16g --num-cpus 4 --reason 'needs more' --format csv", Routes: routes, Want: clitest.Result{
 			Stdout: table, Requests: []string{"GET /jobs?name=sim&workflow_id=12",
-				post + ` {"job_ids":[42],"status":"ready","author":"ann","reason":"needs more","memory":"16g"}`}}},
+				post + ` {"job_ids":[42],"status":"ready","author":"ann","reason":"needs more","memory":"16g","num_cpus":4}`}}},
 		clitest.Case{Args: "holds resolve 12 --all --retry --reason x --author bob --dry-run --format csv", Routes: routes, Want: clitest.Result{
 			Stdout: table, Stderr: "Nothing was changed. Without --dry-run the outcome is:\n",
 			Requests: []string{post + ` {"all":true,"dry_run":true,"status":"ready","author":"bob","reason":"x"}`}}},

@@ -33,13 +33,14 @@ func newResolve(a *cli.Factory) *cobra.Command {
 		Use:   "resolve WORKFLOW",
 		Short: "Decide about held jobs",
 		Long: `Decide that held jobs get another attempt (--retry) or have failed (--fail). A job
-can be retried in this way three times in a run. --memory and --runtime apply to the
-next attempts of the job only: jobs that share its resource requirements keep theirs.
+can be retried in this way three times in a run. --memory, --runtime and --num-cpus apply
+to the next attempts of the job only: jobs that share its resource requirements keep
+theirs.
 
 All jobs are resolved at once. A job that cannot be resolved, because it has used its
 retries or is no longer held, is listed; the others are resolved. "why JOB" and the
-event job_classified show the reason and the author. More memory or runtime than is
-known to fit anywhere is rejected without --force.
+event job_classified show the reason and the author. More memory, runtime or CPUs than
+is known to fit anywhere are rejected without --force.
 
 With --file each entry of a list has its own verdict:
 
@@ -82,11 +83,12 @@ func (h *holdFlags) add(a *cli.Factory, c *cobra.Command) {
 	f.BoolVar(&h.fail, "fail", false, "mark them as failed")
 	f.StringVar(&r.Memory, "memory", "", "with --retry: their new memory, such as 16g")
 	f.StringVar(&r.Runtime, "runtime", "", "with --retry: their new runtime, such as PT2H or 90m")
+	f.Int64Var(&r.NumCPUs, "num-cpus", 0, "with --retry: their new number of CPUs")
 	f.StringVar(&r.Reason, "reason", "", "reason of the decision")
 	f.StringVar((*string)(&r.Confidence), "confidence", "", "how sure you are: certain, likely or guess")
 	f.StringVar(&r.Author, "author", "", "who decides (default: you)")
 	f.BoolVar(&r.DryRun, "dry-run", false, "show the outcome for each job, and change nothing")
-	f.BoolVar(&r.Force, "force", false, "accept more memory or runtime than fits anywhere")
+	f.BoolVar(&r.Force, "force", false, "accept more memory, runtime or CPUs than fit anywhere")
 	cli.CompleteWords(c, "confidence", "certain", "likely", "guess")
 	c.MarkFlagsOneRequired("job", "fingerprint", "all", "file")
 	c.MarkFlagsMutuallyExclusive("job", "fingerprint", "all", "file")
@@ -94,7 +96,8 @@ func (h *holdFlags) add(a *cli.Factory, c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("retry", "fail", "file")
 	c.MarkFlagsMutuallyExclusive("fail", "memory")
 	c.MarkFlagsMutuallyExclusive("fail", "runtime")
-	for _, own := range []string{"memory", "runtime", "reason", "confidence"} {
+	c.MarkFlagsMutuallyExclusive("fail", "num-cpus")
+	for _, own := range []string{"memory", "runtime", "num-cpus", "reason", "confidence"} {
 		c.MarkFlagsMutuallyExclusive("file", own) // each entry has its own
 	}
 }
