@@ -9,6 +9,14 @@ type HoldList struct {
 	Groups []hold.HoldGroup `json:"groups"` // by workflow, the largest first
 }
 
+// FailureGroupList lists jobs of a workflow that failed in this run, grouped by how.
+type FailureGroupList struct {
+	Groups []hold.FailureGroup `json:"groups"` // the largest first
+	// Total is the number of groups, Jobs that of the jobs in all of them.
+	Total int64 `json:"total"`
+	Jobs  int64 `json:"jobs"`
+}
+
 // HoldResolution ends the holds of jobs of a workflow: those in job_ids, those with the
 // fingerprint, or all. Exactly one of the three is set.
 type HoldResolution struct {

@@ -23,6 +23,11 @@ func (c Holds) List(ctx context.Context, workflowID int64) ([]hold.HoldGroup, er
 	return out.Groups, nil
 }
 
+// FailureGroups lists the largest groups of jobs of a workflow that failed alike in this run.
+func (c Workflows) FailureGroups(ctx context.Context, workflowID int64) (*api.FailureGroupList, error) {
+	return get[api.FailureGroupList](ctx, c, "/workflows/%d/failure_groups", workflowID)
+}
+
 // Resolve classifies held jobs and returns the outcome for each.
 func (c Holds) Resolve(ctx context.Context, workflowID int64, h *api.HoldResolution) ([]hold.HoldOutcome, error) {
 	out, err := call[api.HoldOutcomes](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/resolve_holds", workflowID), h)

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
-	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/operate"
 )
 
@@ -187,26 +185,9 @@ func (x *choice) byIDOrPattern(ref string) ([]int64, error) {
 
 // failedAlike returns the jobs whose latest attempt failed with a fingerprint.
 func (x *choice) failedAlike(group string) (ids []int64, err error) {
-	err = x.tx.Each(`SELECT j.id, a.cause, a.return_code, a.evidence FROM job j JOIN attempt a ON a.job_id = j.id AND a.run_id = ?2
+	ids, err = core.IDsOf(x.tx, `SELECT j.id FROM job j JOIN attempt a ON a.job_id = j.id AND a.run_id = ?2
 			AND a.attempt_id = (SELECT MAX(attempt_id) FROM attempt WHERE job_id = j.id AND run_id = ?2)
-		WHERE j.workflow_id = ?1 AND a.status != {completed} ORDER BY j.id`, func(r sqlite.Scanner) error {
-		var id int64
-		var c workflow.Cause
-		var evidence sql.NullString
-		if err := r.Scan(&id, &c.Kind, &c.ReturnCode, &evidence); err != nil {
-			return err
-		}
-		var e workflow.Evidence
-		if evidence.Valid {
-			if err := json.Unmarshal([]byte(evidence.String), &e); err != nil {
-				return fmt.Errorf("read the evidence of job %d: %w", id, err)
-			}
-		}
-		if hold.Fingerprint(c, e) == group {
-			ids = append(ids, id)
-		}
-		return nil
-	}, x.r.WorkflowID, x.r.RunID)
+		WHERE j.workflow_id = ?1 AND a.fingerprint = ?3 ORDER BY j.id`, x.r.WorkflowID, x.r.RunID, group)
 	if err != nil {
 		return nil, fmt.Errorf("find the jobs of group %s: %w", group, err)
 	}

@@ -14,6 +14,7 @@ type holds struct{ *Deps }
 func (h holds) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("GET", "/holds", "List the jobs that wait for a classification, grouped by how they failed", h.listHolds),
+		rest.Handle("GET", "/workflows/{id}/failure_groups", "List the jobs that failed in this run, grouped by how they failed", h.failureGroups),
 		rest.Handle("POST", "/workflows/{id}/resolve_holds", "Classify held jobs; each is resolved or rejected by itself", h.resolveHolds, rest.Bulk),
 		rest.Handle("POST", "/workflows/{id}/hold_verdicts", "Classify held jobs by a list of verdicts; each entry is applied or rejected by itself", h.resolveHoldsEach, rest.Bulk),
 	}
@@ -42,6 +43,17 @@ func (h holds) listHolds(r *rest.Request[holdListParams, rest.None]) (api.HoldLi
 		}
 	}
 	return list, nil
+}
+
+type failureGroupParams struct {
+	IDParams
+	Limit *int64 `query:"limit" doc:"so many of the largest groups; 10 without it, at most 1000"`
+}
+
+func (h holds) failureGroups(r *rest.Request[failureGroupParams, rest.None]) (api.FailureGroupList, error) {
+	const usual, most = 10, 1000
+	groups, total, jobs, err := h.Store.Workflows.FailureGroups(r.Context(), r.Params.ID, max(1, min(Or(r.Params.Limit, usual), most)))
+	return api.FailureGroupList{Groups: NotNil(groups), Total: total, Jobs: jobs}, err
 }
 
 func (h holds) resolveHolds(r *rest.Request[IDParams, api.HoldResolution]) (api.HoldOutcomes, error) {

@@ -43,6 +43,7 @@ var scopes = map[string]Scope{
 	"GET /workflows/{id}/missing_user_data":           Workflow,
 	"GET /workflows/{id}/stages":                      Workflow,
 	"GET /workflows/{id}/why":                         Workflow,
+	"GET /workflows/{id}/failure_groups":              Workflow,
 	"GET /workflows/{id}/failed_workflow":             Workflow,
 	"GET /workflows/{id}/compensations":               Workflow,
 	"GET /workflows/{id}/check_resources":             Workflow,

@@ -8,12 +8,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 func newAttempts(tx *core.Tx) *sqlite.Bulk {
 	return tx.NewBulk("attempt", `job_id, run_id, attempt_id, workflow_id, fence, compute_node_id, hostname, start_ms, end_ms, status, return_code,
 		cause, confidence, cause_text, evidence, action, reason, rule, counted, policy_hash, category, subcategory,
-		peak_memory_bytes, avg_memory_bytes, peak_cpu_percent, avg_cpu_percent, cpu_seconds`)
+		peak_memory_bytes, avg_memory_bytes, peak_cpu_percent, avg_cpu_percent, cpu_seconds, fingerprint`)
 }
 
 // newResults inserts results of attempts. It replaces those that a client wrote earlier.
@@ -29,7 +30,7 @@ func newResults(tx *core.Tx) *sqlite.Bulk {
 
 // Record collects the attempt and its result; Flush writes them.
 func (f *Finisher) Record(l *core.LeasedJob, e *Ending, d *workflow.Decision) error {
-	var evidence any
+	var evidence, alike any
 	var measured workflow.Evidence
 	if e.Evidence != nil {
 		measured = *e.Evidence
@@ -38,6 +39,9 @@ func (f *Finisher) Record(l *core.LeasedJob, e *Ending, d *workflow.Decision) er
 			return fmt.Errorf("write the evidence of job %d: %w", l.JobID, err)
 		}
 		evidence = string(text)
+		if e.Cause.Status.IsUnsuccessful() {
+			alike = hold.Fingerprint(e.Cause, measured)
+		}
 	}
 	c := &e.Cause
 	f.tx.CountCause(f.Run, c.Kind, d)
@@ -48,7 +52,7 @@ func (f *Finisher) Record(l *core.LeasedJob, e *Ending, d *workflow.Decision) er
 	err := f.attempts.Add(l.JobID, f.Run.RunID, l.Attempt, f.Run.WorkflowID, l.Fence, e.Host.ID, e.Host.Hostname, l.StartMS, e.EndMS,
 		int64(c.Status), c.ReturnCode, string(c.Kind), string(c.Confidence), c.Text, evidence,
 		string(d.Action), d.Reason, d.Rule, d.Counted, d.PolicyHash, e.category, e.subcategory,
-		usage[0], usage[1], usage[2], usage[3], orNull(measured.CPUSeconds))
+		usage[0], usage[1], usage[2], usage[3], orNull(measured.CPUSeconds), alike)
 	if err != nil {
 		return fmt.Errorf("write attempt %d of job %d: %w", l.Attempt, l.JobID, err)
 	}

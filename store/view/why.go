@@ -378,6 +378,11 @@ func (l *factReader) workflow(id int64) (f explain.WorkflowFacts, err error) {
 	if err != nil {
 		return f, err
 	}
+	if f.FailedCount+f.Counts.ByStatus[workflow.PendingFailed] > 1 {
+		if f.Alike, f.AlikeCount, _, err = l.failureGroups(id, Few); err != nil {
+			return f, err
+		}
+	}
 	f.Failures, err = selectFacts(l, `SELECT j.name, a.attempt_id, a.cause, a.confidence, a.status, a.return_code, a.cause_text
 		FROM job j JOIN attempt a ON a.job_id = j.id AND a.run_id = ? AND a.attempt_id = j.attempt_id
 		WHERE j.workflow_id = ? AND j.status IN ({failed}, {terminated}) ORDER BY a.end_ms DESC, j.id DESC LIMIT ?`, []any{f.RunID, id, Few},

@@ -32,6 +32,8 @@ type WorkflowFacts struct {
 	Runners     []placement.RunnerFacts
 	Failures    []FailureFact // the latest few
 	FailedCount int64
+	Alike       []hold.FailureGroup   // the largest groups of jobs that failed alike, also held ones
+	AlikeCount  int64                 // how many groups there are
 	CanceledBy  []stage.CanceledGroup // the largest few
 	PoliciesOff int64                 // attempts that no retry policy decided, because policies are switched off
 	Held        []string              // names of held jobs, the first few
@@ -253,6 +255,15 @@ func (f WorkflowFacts) heldLines() []string {
 
 func (f WorkflowFacts) failureLines() []string {
 	var lines []string
+	if hold.AnyAlike(f.Alike) {
+		for i := range f.Alike {
+			lines = append(lines, f.Alike[i].Line())
+		}
+		if more := f.AlikeCount - int64(len(f.Alike)); more > 0 {
+			lines = append(lines, "and "+workflow.CountOf(more, "other group", "other groups"))
+		}
+		return lines
+	}
 	for _, x := range f.Failures {
 		lines = append(lines, fmt.Sprintf("%s, attempt %d: %s", x.Name, x.Attempt, x.Cause.Summary()))
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/event"
 	"github.com/torc-slurm/torc-slurm/workflow/explain"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
@@ -46,24 +47,27 @@ type report struct {
 	Stopped         int64                        `json:"stopped"`               // attempts that were ended and returned to the queue when the runner ended
 	ByCause         map[workflow.CauseKind]int64 `json:"by_cause,omitempty"`
 	FailedJobs      []failedJob                  `json:"failed_jobs,omitempty"`
-	MoreFailed      int64                        `json:"more_failed_jobs,omitempty"` // that FailedJobs leaves out
-	OOMDoubtful     []event.OOMDoubtfulPayload   `json:"oom_doubtful,omitempty"`     // of which the kernel may have killed a process
-	MoreOOMDoubtful int64                        `json:"more_oom_doubtful,omitempty"`
-	Held            *heldJobs                    `json:"held,omitempty"`
-	UserHeld        int64                        `json:"user_held_jobs,omitempty"`
-	ClaimHolds      apidata.ClaimHolds           `json:"claim_holds,omitempty"`
-	ClaimsHeld      string                       `json:"claims_held,omitempty"`    // the same as text
-	FailedActions   []string                     `json:"failed_actions,omitempty"` // of this runner
-	Slowest         []extremeJob                 `json:"slowest,omitempty"`
-	MostMemory      []extremeJob                 `json:"most_memory,omitempty"`
-	CanceledBy      []stage.CanceledGroup        `json:"canceled_by,omitempty"`
-	EndJob          *stage.EndJobResult          `json:"end_job,omitempty"`
-	PoliciesOff     int64                        `json:"retry_policies_off,omitempty"` // attempts for which no policy was evaluated
-	Stages          *stage.StageSummaries        `json:"stages,omitempty"`
-	Compensation    *stage.Compensation          `json:"compensation,omitempty"`
-	Undelivered     int                          `json:"undelivered_reports,omitempty"`
-	OutputLost      []string                     `json:"output_lost,omitempty"` // the output directory was removed
-	Next            []string                     `json:"next,omitempty"`        // commands
+	Failures        *api.FailureGroupList        `json:"failures,omitempty"` // in groups that failed alike
+	// FailureLines are the same as text; empty if no two jobs failed alike.
+	FailureLines    []string                   `json:"-"`
+	MoreFailed      int64                      `json:"more_failed_jobs,omitempty"` // that FailedJobs leaves out
+	OOMDoubtful     []event.OOMDoubtfulPayload `json:"oom_doubtful,omitempty"`     // of which the kernel may have killed a process
+	MoreOOMDoubtful int64                      `json:"more_oom_doubtful,omitempty"`
+	Held            *heldJobs                  `json:"held,omitempty"`
+	UserHeld        int64                      `json:"user_held_jobs,omitempty"`
+	ClaimHolds      apidata.ClaimHolds         `json:"claim_holds,omitempty"`
+	ClaimsHeld      string                     `json:"claims_held,omitempty"`    // the same as text
+	FailedActions   []string                   `json:"failed_actions,omitempty"` // of this runner
+	Slowest         []extremeJob               `json:"slowest,omitempty"`
+	MostMemory      []extremeJob               `json:"most_memory,omitempty"`
+	CanceledBy      []stage.CanceledGroup      `json:"canceled_by,omitempty"`
+	EndJob          *stage.EndJobResult        `json:"end_job,omitempty"`
+	PoliciesOff     int64                      `json:"retry_policies_off,omitempty"` // attempts for which no policy was evaluated
+	Stages          *stage.StageSummaries      `json:"stages,omitempty"`
+	Compensation    *stage.Compensation        `json:"compensation,omitempty"`
+	Undelivered     int                        `json:"undelivered_reports,omitempty"`
+	OutputLost      []string                   `json:"output_lost,omitempty"` // the output directory was removed
+	Next            []string                   `json:"next,omitempty"`        // commands
 }
 
 type failedJob struct {
@@ -150,6 +154,11 @@ func gatherReport(ctx context.Context, c *cli.Connection, id int64, whole placem
 	}
 	if err := r.addDoubtful(ctx, c); err != nil {
 		return nil, err
+	}
+	if n.Failed+n.Terminated+n.PendingFailed > 1 {
+		if r.Failures, err = c.Workflows.FailureGroups(ctx, id); err != nil {
+			return nil, err
+		}
 	}
 	if n.PendingFailed > 0 {
 		groups, err := c.Holds.List(ctx, id)
@@ -257,6 +266,9 @@ func (r *report) ofRunner(p *progress, s runner.Summary, now time.Time) {
 // advise sets the suggested next commands; prefix is the program with the flags for the
 // server. The output directory is empty if it is the default.
 func (r *report) advise(prefix, outputDir string) {
+	if r.Failures != nil && hold.AnyAlike(r.Failures.Groups) {
+		r.FailureLines = apidata.FailureLines(r.Failures, prefix)
+	}
 	if len(r.FailedJobs) > 0 {
 		// A job that stands for a sub-workflow has no output.
 		itself := slices.IndexFunc(r.FailedJobs, func(f failedJob) bool { return f.Cause != string(workflow.CauseSubWorkflow) })
@@ -392,6 +404,12 @@ func (r *report) write(w io.Writer) {
 
 func (r *report) writeFailed(w io.Writer) {
 	if len(r.FailedJobs) == 0 {
+		return
+	}
+	if len(r.FailureLines) > 0 {
+		for _, line := range r.FailureLines {
+			fmt.Fprintln(w, cli.Printable(line))
+		}
 		return
 	}
 	fmt.Fprintln(w, "Failed jobs:")

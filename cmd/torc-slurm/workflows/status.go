@@ -15,6 +15,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/apidata"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
@@ -41,6 +42,12 @@ func showStatus(ctx context.Context, a *cli.Factory, conn *cli.Connection, id in
 	if err != nil {
 		return err
 	}
+	failures := &api.FailureGroupList{}
+	if n := s.JobsByStatus; n.Failed+n.Terminated+n.PendingFailed > 1 {
+		if failures, err = conn.Workflows.FailureGroups(ctx, s.WorkflowID); err != nil {
+			return err
+		}
+	}
 	for _, warning := range statusWarnings(s) {
 		a.Note("warning: %s", warning)
 	}
@@ -52,8 +59,13 @@ func showStatus(ctx context.Context, a *cli.Factory, conn *cli.Connection, id in
 		}
 		next = why.Next
 	}
-	return a.ShowRecord(statusJSON(s), func(w io.Writer) {
+	out := statusJSON(s)
+	out.FailureGroups = failures.Groups
+	return a.ShowRecord(out, func(w io.Writer) {
 		writeStatus(w, s, cli.Prefix(a))
+		for _, line := range apidata.FailureLines(failures, cli.Prefix(a)) {
+			fmt.Fprintln(w, cli.Printable(line))
+		}
 		if next != "" {
 			fmt.Fprintf(w, "Next: %s\n", cli.Printable(next))
 		}
@@ -65,6 +77,8 @@ type statusWithTimes struct {
 	*api.WorkflowStatus
 	TotalExecTimeFormatted string `json:"total_exec_time_formatted"`
 	WalltimeFormatted      string `json:"walltime_formatted,omitempty"`
+	// FailureGroups are the largest groups of jobs that failed alike.
+	FailureGroups []hold.FailureGroup `json:"failure_groups,omitempty"`
 }
 
 func statusJSON(s *api.WorkflowStatus) statusWithTimes {
