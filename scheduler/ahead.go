@@ -1,9 +1,8 @@
 package scheduler
 
 import (
-	"time"
+	"slices"
 
-	"github.com/torc-slurm/torc-slurm/scheduler/forecast"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
@@ -19,92 +18,73 @@ type Ahead struct {
 
 func (a *Ahead) demand() *Demand { return &Demand{Class: a.Class, LikelySeconds: a.LikelySeconds} }
 
-// extend lets new allocations last for the jobs that become ready while they run, so that
-// these need not wait in the queue again. It leaves allocations as they are for which the user
-// has set a walltime, and those that would wait for longer than it saves.
-func (c *chooser) extend(k *packing) {
-	vacancies := c.outlook.vacancies.Clone()
-	if len(c.Ahead) == 0 {
-		return
+// follow adds to the ready jobs what will follow them in the same places, so that allocations last
+// for it and it need not wait in the queue again: in each step no more jobs than run side by side
+// before.
+func (p *planner) follow() {
+	steps := make(map[int64][]*Ahead)
+	for i := range p.Ahead {
+		steps[p.Ahead[i].Steps] = append(steps[p.Ahead[i].Steps], &p.Ahead[i])
 	}
-	for i, f := range k.drafts {
-		if f.pool.Walltime == 0 && !f.pool.Serialize {
-			c.extendDraft(f, c.usefulFor(k.drafts, i), vacancies)
+	for _, w := range p.wants {
+		if w.open == 0 {
+			continue
 		}
-	}
-}
-
-// usefulFor returns for how long a draft has work after its own jobs: in each step as many of
-// the drafts are needed as its jobs have room in, the first ones first.
-func (c *chooser) usefulFor(drafts []*draft, index int) (useful time.Duration) {
-	slack := time.Duration(0)
-	for step := int64(1); ; step++ {
-		longest, needed, any := time.Duration(0), false, false
-		for i := range c.Ahead {
-			a := &c.Ahead[i]
-			if a.Steps != step {
-				continue
+		w.chains = w.open
+		for _, a := range p.supply {
+			for _, r := range a.Running {
+				if r.ClassID == w.ID {
+					w.chains += r.Count
+				}
 			}
-			any = true
-			d := a.demand()
-			lanes := lanesIn(drafts[index], d)
-			if lanes == 0 {
-				continue
+		}
+	}
+	ended := make(map[*want]bool)
+	for step := int64(1); len(steps[step]) > 0; step++ {
+		room := make(map[*want]int64)
+		for _, w := range p.wants {
+			if w.chains > 0 && !ended[w] {
+				room[w] = w.chains
 			}
-			rows := (a.Count + lanes*int64(len(drafts)) - 1) / (lanes * int64(len(drafts)))
-			needed = needed || a.Count > lanes*int64(index)
-			each := time.Duration(d.load().seconds) * time.Second
-			longest = max(longest, time.Duration(rows)*each)
-			slack = max(slack, d.runtime()-each)
 		}
-		if !any || !needed || useful > c.set.LongestWork {
-			break
+		for _, a := range steps[step] {
+			count := a.Count
+			for _, w := range p.followed(a) {
+				if n := min(count, room[w]); n > 0 {
+					count, room[w] = count-n, room[w]-n
+					seconds, each := a.demand().load().seconds, w.load().seconds
+					w.follows += (saturatingProduct(n, seconds) + each - 1) / each
+				}
+			}
 		}
-		useful += longest
+		for _, w := range p.wants {
+			ended[w] = room[w] == w.chains
+		}
 	}
-	if useful == 0 {
-		return 0
-	}
-	return useful + slack
 }
 
-// lanesIn returns how many jobs run side by side in a draft; 0 if they cannot run there.
-func lanesIn(f *draft, d *Demand) int64 {
-	together := d.nodes() > 1
-	if !workflow.LabelsMatch(d.Labels, f.shape.Labels) || together != f.shape.Together ||
-		d.SchedulerID != nil && (f.shape.SchedulerID == nil || *f.shape.SchedulerID != *d.SchedulerID) {
-		return 0
+// followed returns the ready jobs in whose places blocked ones can run, those of the same class
+// first.
+func (p *planner) followed(a *Ahead) (all []*want) {
+	for _, w := range p.wants {
+		if w.chains > 0 && (w.ID == a.ID || w.hosts(a.demand())) {
+			all = append(all, w)
+		}
 	}
-	each := d.each()
-	if f.shape.Node.Slots > 0 {
-		each.Slots = 1
-	}
-	if together {
-		return min(f.shape.Node.holds(each), 1) * (f.shape.Nodes / d.nodes())
-	}
-	return f.shape.Nodes * f.shape.Node.holds(each)
+	slices.SortStableFunc(all, func(x, y *want) int {
+		same := func(w *want) int {
+			if w.ID == a.ID {
+				return 0
+			}
+			return 1
+		}
+		return same(x) - same(y)
+	})
+	return all
 }
 
-// extendDraft extends a draft by as much of some time as saves more waiting than it costs.
-func (c *chooser) extendDraft(f *draft, useful time.Duration, vacancies *forecast.Vacancies) {
-	plain := f.final(&c.set)
-	for ; useful >= time.Minute; useful /= 2 {
-		f.extra = useful.Truncate(time.Minute)
-		shape := f.final(&c.set)
-		extra := shape.Walltime - plain.Walltime
-		if extra <= 0 {
-			break
-		}
-		r, short := c.request(&shape, f.pool.Place), c.request(&plain, f.pool.Place)
-		free, freeShort := c.take(vacancies.Clone(), &r), c.take(vacancies.Clone(), &short)
-		wait, waitShort := c.Forecast.Wait(c.Now, &r, free), c.Forecast.Wait(c.Now, &short, freeShort)
-		renewals := time.Duration(extra/max(c.set.Margins.Usable(plain.Walltime), time.Minute) + 1)
-		if wait.Likely <= waitShort.Likely*(1+renewals) && (free || !freeShort) {
-			c.take(vacancies, &r)
-			return
-		}
-	}
-	f.extra = 0
-	short := c.request(&plain, f.pool.Place)
-	c.take(vacancies, &short)
+// hosts reports whether jobs can run in the place of one that is ready.
+func (w *want) hosts(d *Demand) bool {
+	return d.nodes() == w.nodes() && w.each().most(d.each()) == w.each() &&
+		(d.SchedulerID == nil || w.SchedulerID != nil && *d.SchedulerID == *w.SchedulerID) && workflow.LabelsMatch(d.Labels, w.Labels)
 }

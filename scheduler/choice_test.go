@@ -68,14 +68,14 @@ func TestChoice(t *testing.T) {
 		"no more than the user allows":                {[]int64{4, 4, 4, 4}, 40, []func(*Snapshot){func(s *Snapshot) { s.Actions[0].MaxAllocations = 1 }}, "1 × 16 CPUs 18m0s"},
 		"one of several nodes may be broken":          {[]int64{4, 4, 4, 4}, 40, []func(*Snapshot){func(s *Snapshot) { s.Actions[0].MaxAllocations, s.Pools[0].Failures.Wide = 1, true }}, "1 × 4 CPUs 53m0s"},
 		"the walltime of the user":                    {[]int64{4, 4, 4, 4}, 40, []func(*Snapshot){func(s *Snapshot) { s.Pools[0].Walltime = 2 * time.Hour }}, "4 × 4 CPUs 2h0m0s"},
-		"nothing free, and no experience":             {[]int64{0, 0, 0, 0}, 40, nil, "1 × 4 CPUs 53m0s"},
-		"long ones wait for long, short ones do not":  {[]int64{0, 0, 0, 0}, 40, []func(*Snapshot){week(func(*forecast.Past) {}), week(func(p *forecast.Past) { p.Walltime, p.Waited = 10*time.Minute, time.Minute })}, "10 × 4 CPUs 6m0s"},
+		"nothing free, and no experience":             {[]int64{0, 0, 0, 0}, 40, nil, "13 × 1 CPUs 18m0s, 1 × 1 CPUs 6m0s"},
+		"long ones wait for long, short ones do not":  {[]int64{0, 0, 0, 0}, 40, []func(*Snapshot){week(func(*forecast.Past) {}), week(func(p *forecast.Past) { p.Walltime, p.Waited = 10*time.Minute, time.Minute })}, "6 × 2 CPUs 18m0s, 1 × 2 CPUs 12m0s"},
 		"jobs end long before their declared runtime": {[]int64{4, 4, 0, 0}, 40, []func(*Snapshot){func(s *Snapshot) { s.Demand[0].LikelySeconds = 30 }}, "2 × 4 CPUs 9m0s"},
 		"an estimate of one is not one for all": {[]int64{4, 4, 4, 4}, 2000, []func(*Snapshot){func(s *Snapshot) {
 			s.Forecast.Probes = []forecast.Probe{{Request: forecast.Request{Place: s.Pools[0].Place, Nodes: 1, Node: placement.FreeNode{CPUs: 4, MemoryBytes: 8 * gib}, Walltime: 24 * time.Hour}, At: noon, Start: noon}}
 			s.Demand[0].RuntimeSeconds = 60
 		}}, "1 × 16 CPUs 2h8m0s"},
-		"for the stages that follow":                 {[]int64{4, 4, 4, 4}, 16, []func(*Snapshot){func(s *Snapshot) { s.Ahead = ahead(s, 16, 16, 1) }}, "1 × 4 CPUs 23m0s, 3 × 4 CPUs 18m0s"},
+		"for the stages that follow":                 {[]int64{4, 4, 4, 4}, 16, []func(*Snapshot){func(s *Snapshot) { s.Ahead = ahead(s, 16, 16, 1) }}, "3 × 4 CPUs 23m0s, 1 × 1 CPUs 6m0s"},
 		"the user's walltime is for the user to say": {[]int64{4, 4, 4, 4}, 16, []func(*Snapshot){func(s *Snapshot) { s.Ahead, s.Pools[0].Walltime = ahead(s, 16), time.Hour }}, "4 × 4 CPUs 1h0m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,6 +128,13 @@ func TestPendingAllocations(t *testing.T) {
 		"one that has to queue stays": {[]int64{0, 0}, 40, func(s *Snapshot) {
 			s.Allocations = []Allocation{pendingAt(1, time.Hour, 53*time.Minute)}
 		}, ""},
+		"all of them have a place: nothing more queues": {[]int64{0, 0}, 40, func(s *Snapshot) {
+			for id := range int64(10) {
+				a := pendingAt(id+1, time.Hour, 6*time.Minute)
+				a.Expected = noon.Add(time.Duration(1+id) * time.Hour) // an estimate is no reason to cancel
+				s.Allocations = append(s.Allocations, a)
+			}
+		}, ""},
 		"nodes have become idle": {[]int64{4, 4, 4, 4}, 40, func(s *Snapshot) {
 			a := pendingAt(1, time.Hour, 53*time.Minute)
 			a.Place.Partitions, a.Expected = []string{"other"}, noon.Add(5*time.Hour)
@@ -178,6 +185,53 @@ func TestPendingAllocations(t *testing.T) {
 				t.Errorf("%q, want %q: %+v", got, tc.want, d.Actions)
 			}
 		})
+	}
+}
+
+// TestTheRestIsRequested: what max_submit_per_minute has cut off is requested a minute later, although
+// all jobs have a place.
+func TestTheRestIsRequested(t *testing.T) {
+	s := sweep(120, clusterOf(slices.Repeat([]int64{4}, 30)...))
+	s.Pools[0].MaxNodes = 1
+	requested := 0
+	for range 3 {
+		d := Plan(s)
+		for _, a := range d.Actions {
+			requested += a.Count
+		}
+		s = carriedOut(s, d)
+		s.Now = s.Now.Add(65 * time.Second)
+	}
+	if requested != 30 {
+		t.Errorf("%d requested, want one for each of 30 nodes", requested)
+	}
+}
+
+// TestWhatFollowsRunsInTheSamePlaces: stages of 16 jobs get 16 CPUs for as long as all last, and those
+// that run count.
+func TestWhatFollowsRunsInTheSamePlaces(t *testing.T) {
+	s := sweep(16, clusterOf(4, 4, 4, 4, 4, 4, 4, 4))
+	s.Ahead = ahead(&s, 16, 16)
+	d := Plan(s)
+	cpus := int64(0)
+	for _, a := range d.Actions {
+		if cpus += int64(a.Count) * a.Shape.Nodes * a.Shape.Node.CPUs; a.Kind == Submit && a.Shape.Walltime < 15*time.Minute {
+			t.Errorf("%s for three stages of 5 min", a.Shape.Walltime)
+		}
+	}
+	if c := d.Coverage[0]; cpus != 16 || c.Asked != 16 {
+		t.Errorf("%d CPUs for %d jobs", cpus, c.Asked)
+	}
+	s = carriedOut(s, d)
+	for i := range s.Allocations {
+		a := &s.Allocations[i]
+		a.State, a.End = Active, noon.Add(a.Shape.Walltime)
+		a.Running = []Running{{Each: s.Demand[0].each(), Nodes: 1, Count: a.Shape.Nodes * 4, Until: noon.Add(5 * time.Minute), ClassID: 1, Declared: 5 * time.Minute}}
+	}
+	s.Demand[0].Ready, s.Now = 2, noon.Add(4*time.Minute) // two stages begin
+	s.Allocations[0].Running[0].Count -= 2
+	if d := deeds(Plan(s)); len(d) > 0 {
+		t.Errorf("and then %+v", d)
 	}
 }
 

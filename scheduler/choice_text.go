@@ -24,7 +24,7 @@ func (c *chooser) record(options []*option, best, none *option) {
 	}
 	others := slices.Clone(options)
 	slices.SortStableFunc(others, func(a, b *option) int {
-		return cmp.Or(cmp.Compare(a.left, b.left), cmp.Compare(a.by, b.by), cmp.Compare(a.held, b.held))
+		return cmp.Or(cmp.Compare(a.left, b.left), cmp.Compare(a.late(), b.late()), cmp.Compare(a.held, b.held))
 	})
 	shown := []string{best.Text}
 	best.Chosen, best.Choice.Reason = true, reasonFor(best, none, c.must)
@@ -60,6 +60,8 @@ func reasonAgainst(x, best *option) string {
 	switch {
 	case x.left > best.left:
 		return fmt.Sprintf("has no room for %s", countOf(x.left-best.left, "job"))
+	case x.excess && !best.excess:
+		return "asks for more CPUs at once than there are"
 	case x.by > best.by:
 		return fmt.Sprintf("ends the jobs %s later", about(time.Duration(x.by-best.by)*time.Second))
 	case x.held > best.held:
@@ -107,7 +109,7 @@ func about(d time.Duration) string {
 
 // Line returns the choice for people.
 func (c *Choice) Line() string {
-	text := fmt.Sprintf("%s: ends the ready jobs in about %s", c.Text, about(c.Completion))
+	text := fmt.Sprintf("%s: ends the jobs in about %s", c.Text, about(c.Completion))
 	if c.Count > 0 {
 		text += fmt.Sprintf(", starts in about %s", about(c.Start))
 	}

@@ -26,40 +26,44 @@ type draft struct {
 	instead string
 	wait    forecast.Wait // that is expected; of no meaning without a forecast
 	free    bool          // its resources are free now
-	extra   time.Duration // that it is requested for jobs that will become ready while it runs
 }
 
 // part are the jobs of one want in a draft.
 type part struct {
-	want int
-	jobs int64
+	want  int
+	jobs  int64
+	ready int64 // of these; the others follow them
 }
 
+// jobs returns how many ready jobs have a place in the draft.
 func (f *draft) jobs() (n int64) {
 	for _, c := range f.parts {
-		n += c.jobs
+		n += c.ready
 	}
 	return n
 }
 
 // draft opens an allocation of a variant for jobs of the demand, which must fit the pool. It
-// returns nil if no job in it would end by the time of the variant.
+// returns nil if it would have to queue and the variant has only those that start.
 func (p *planner) draft(pool *Pool, d *Demand, v *variant) *draft {
 	s := Shape{
 		Pool: pool.Name, SchedulerID: pool.SchedulerID, Nodes: max(pool.nodes(d), v.nodes), Node: pool.asks(d), WholeNodes: !pool.Shared,
 		Labels: pool.Labels, Together: d.nodes() > 1, Serialize: pool.Serialize,
 	}
+	f := &draft{pool: pool}
 	work := v.by
 	if v.vacancies != nil {
-		work = p.workIn(&s, pool, d, v)
-		if int64(work/time.Second) < d.load().seconds {
+		if f.free = p.vacancyFor(&s, pool, d, v); !f.free {
+			work = v.work
+		}
+		if v.starts && !f.free {
 			return nil
 		}
 	}
 	s.Walltime = pool.walltime(d.load(), work, &p.set)
-	f := &draft{pool: pool, shape: s, room: roomOf(&s, &p.set)}
+	f.shape, f.room = s, roomOf(&s, &p.set)
 	if v.vacancies != nil {
-		f.room.until = int64(work / time.Second)
+		f.room.until = int64(max(work/time.Second, time.Duration(d.load().seconds)))
 	}
 	if v.spare {
 		f.instead = "its jobs are expected to end sooner there"
@@ -67,11 +71,10 @@ func (p *planner) draft(pool *Pool, d *Demand, v *variant) *draft {
 	return f
 }
 
-// workIn returns for how long jobs run in an allocation so that they end by the time of the
-// variant: all the time if its resources are free, else what the queue leaves of it. An
-// allocation that is to fit a vacancy gets its size, and one that would have to queue for
-// more nodes than its jobs need gets no more.
-func (p *planner) workIn(s *Shape, pool *Pool, d *Demand, v *variant) time.Duration {
+// vacancyFor gives an allocation the size that the variant says, takes its resources if they are
+// free, and reports whether it starts at once. One that is to fit a vacancy gets its size, and
+// one that would have to queue for more nodes than its jobs need gets no more.
+func (p *planner) vacancyFor(s *Shape, pool *Pool, d *Demand, v *variant) bool {
 	s.Walltime = pool.walltime(d.load(), v.by, &p.set)
 	if v.jobs > 0 && pool.Shared && s.Nodes == 1 {
 		need := d.each().times(v.jobs)
@@ -88,16 +91,12 @@ func (p *planner) workIn(s *Shape, pool *Pool, d *Demand, v *variant) time.Durat
 		}
 	}
 	r := p.request(s, pool.Place)
-	if p.take(v.vacancies, &r) {
-		return v.by
-	}
-	if one := pool.nodes(d); s.Nodes > one { // several nodes at once are seldom free by themselves
+	free := p.take(v.vacancies, &r)
+	if one := pool.nodes(d); !free && s.Nodes > one { // several nodes at once are seldom free by themselves
 		s.Nodes, r.Nodes = one, one
-		if p.take(v.vacancies, &r) {
-			return v.by
-		}
+		free = p.take(v.vacancies, &r)
 	}
-	return v.by - p.newWait(&r, v.first).Likely
+	return free && p.freeWait(&r).Soon()
 }
 
 // roomOf returns the room in a fresh allocation.
@@ -114,30 +113,27 @@ func (f *draft) admits(d *Demand) bool {
 	return f.pool.leaves(f.shape.Nodes, union(f.shape.Exclude, avoided))
 }
 
-// take puts at most n jobs of the demand into the draft.
-func (f *draft) take(d *Demand, n int64) int64 {
+// take puts at most n jobs of the demand into the draft, no more than a number side by side, and
+// returns how many, and how many of these run side by side.
+func (f *draft) take(d *Demand, n, most int64) (taken, used int64) {
 	if !f.admits(d) {
-		return 0
+		return 0, 0
 	}
 	avoided, instead := f.pool.exclude(d)
 	exclude := union(f.shape.Exclude, avoided)
-	taken := f.room.take(d.load(), n)
-	if taken > 0 {
+	if taken, used = f.room.takeSide(d.load(), n, most); taken > 0 {
 		f.shape.Exclude = exclude
 		f.instead = cmp.Or(f.instead, instead)
 		f.need = f.need.most(d.each())
 	}
-	return taken
+	return taken, used
 }
 
 // final returns the shape, reduced to what its jobs need.
 func (f *draft) final(set *Settings) Shape {
 	s := f.shape
 	if f.pool.Walltime == 0 {
-		need := set.Margins.Walltime(time.Duration(f.room.bound)*time.Second + f.extra)
-		if f.extra == 0 {
-			need = min(need, s.Walltime)
-		}
+		need := min(set.Margins.Walltime(time.Duration(f.room.bound)*time.Second), s.Walltime)
 		s.Walltime = f.pool.within(max(need, min(s.Walltime, set.MinWalltime)))
 	}
 	if f.pool.Shared {

@@ -14,11 +14,11 @@ type packing struct {
 	wants   []*want
 	jobs    []int64  // of each of wants, that were to be packed
 	left    []int64  // of these, those that remain
+	side    []int64  // how many more may run side by side
 	reasons []string // why they remain
 	drafts  []*draft
 	limits  []Action // the limits that were reached: Wait or Pause
 	tight   bool     // longer allocations would have taken more
-	late    bool     // a further allocation could not have ended its jobs in time
 	// improves says that all jobs have a place, and that the new allocations end them sooner.
 	improves bool
 	// live and pending are the jobs of each of wants that have a place in existing allocations;
@@ -53,16 +53,17 @@ func (p *planner) pack(a *AutoSchedule, wants []*want) *packing {
 		for i, w := range wants {
 			jobs[i] = w.left
 		}
-		k := p.packFor(a, wants, jobs, &variant{by: min(work, p.set.LongestWork)})
+		k := p.packFor(a, wants, jobs, jobs, &variant{by: min(work, p.set.LongestWork)})
 		if !k.tight || work >= p.set.LongestWork {
 			return k
 		}
 	}
 }
 
-// packFor packs some jobs of each want into allocations of some variant.
-func (p *planner) packFor(a *AutoSchedule, wants []*want, jobs []int64, v *variant) *packing {
-	k := &packing{wants: wants, jobs: jobs, left: slices.Clone(jobs), reasons: make([]string, len(wants))}
+// packFor packs some jobs of each want, of which some run side by side at most, into allocations of
+// some variant.
+func (p *planner) packFor(a *AutoSchedule, wants []*want, jobs, side []int64, v *variant) *packing {
+	k := &packing{wants: wants, jobs: jobs, left: slices.Clone(jobs), side: slices.Clone(side), reasons: make([]string, len(wants))}
 	room, crowded := p.vacancies(a)
 	room += len(v.replaces)
 	gates := make(map[*Pool]*gate)
@@ -80,10 +81,9 @@ func (p *planner) packFor(a *AutoSchedule, wants []*want, jobs []int64, v *varia
 				g = p.gate(a, pool)
 				gates[pool] = g
 			}
-			for ; k.left[i] > 0 && room > 0 && g.left > 0; room, g.left = room-1, g.left-1 {
-				v.first = len(k.drafts) == 0
+			for ; k.left[i] > 0 && k.side[i] > 0 && room > 0 && g.left > 0; room, g.left = room-1, g.left-1 {
 				f := p.draft(pool, w.Demand, v)
-				if k.late = k.late || f == nil; f == nil {
+				if f == nil {
 					break
 				}
 				f.probe, f.instead = g.probe, cmp.Or(instead, f.instead)
@@ -91,7 +91,7 @@ func (p *planner) packFor(a *AutoSchedule, wants []*want, jobs []int64, v *varia
 				k.fill(f, i)
 			}
 			switch {
-			case k.left[i] == 0 || room > 0 && g.left > 0:
+			case k.left[i] == 0 || k.side[i] == 0 || room > 0 && g.left > 0:
 			case g.left <= 0:
 				k.limit(i, Action{Kind: g.kind, Pool: pool.Name, Until: g.until, Reason: g.reason})
 				tight = tight || g.longer
@@ -110,21 +110,29 @@ func (p *planner) packFor(a *AutoSchedule, wants []*want, jobs []int64, v *varia
 
 // fill puts jobs of a want into a draft.
 func (k *packing) fill(f *draft, i int) {
-	if k.left[i] == 0 {
+	if k.left[i] == 0 || k.side[i] == 0 {
 		return
 	}
-	if n := f.take(k.wants[i].Demand, k.left[i]); n > 0 {
-		f.parts = append(f.parts, part{want: i, jobs: n})
+	w := k.wants[i]
+	if n, used := f.take(w.Demand, k.left[i], k.side[i]); n > 0 {
+		c := part{want: i, jobs: n, ready: n}
 		k.left[i] -= n
+		if w.follows > 0 {
+			c.ready = used
+			k.side[i] -= used
+		}
+		f.parts = append(f.parts, c)
 	}
 }
 
 // cover sets where the jobs of a want can run.
 func (k *packing) cover(i int, w *want) {
 	c := &w.cover
-	if c.Asked = k.jobs[i] - k.left[i]; k.live != nil {
-		c.Live, c.Pending = k.live[i], k.pending[i]
+	if k.live != nil {
+		c.Live = min(k.live[i], w.open)
+		c.Pending = min(k.pending[i], w.open-c.Live)
 	}
+	c.Asked = min(k.jobs[i]-k.left[i], w.open-c.Live-c.Pending)
 	if w.left = w.open - c.Asked - c.Live - c.Pending; k.improves { // they keep their place
 		c.Pending, w.left = c.Pending+w.left, 0
 	}

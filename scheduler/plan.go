@@ -102,6 +102,7 @@ func Plan(s Snapshot) Decision {
 	switch {
 	case s.Ended:
 	case p.foresees():
+		p.follow()
 		o = p.outlook()
 		p.fillOutlook(o)
 	default:
@@ -139,20 +140,24 @@ type planner struct {
 	actions  []AutoSchedule
 	pools    map[string]*Pool
 	decision Decision
-	taken    *forecast.Forecast // for all but the first new allocation
-	queued   []slot             // pending allocations that have to queue
-	stuck    []forecast.Request // pending although their resources seem to be free
+	waits    map[asking]forecast.Wait // that have been estimated
+	taken    *forecast.Forecast       // for all but the first new allocation
+	queued   []slot                   // pending allocations that have to queue
+	stuck    []forecast.Request       // pending although their resources seem to be free
 }
 
 // want is demand with the places found for it.
 type want struct {
 	*Demand
 	cover Coverage
-	open  int64   // ready jobs that need a place, also those that have one
-	left  int64   // of these, those without one
-	await int64   // others, for which an action is going to request allocations
-	later int64   // jobs that will be ready later
-	pools []*Pool // where to request allocations for them, best first
+	open  int64 // ready jobs that need a place, also those that have one
+	left  int64 // of these, those without one
+	await int64 // others, for which an action is going to request allocations
+	later int64 // jobs that will be ready later
+	// chains are the jobs that are ready or running, and follows the blocked ones that will run in
+	// their places, in jobs of the same length. They only count with a forecast.
+	chains, follows int64
+	pools           []*Pool // where to request allocations for them, best first
 }
 
 func (w *want) uncover(reason string) { w.cover.Uncovered, w.cover.Reason = w.left, reason }

@@ -58,6 +58,7 @@ type load struct {
 	nodes   int64
 	seconds int64 // that it is planned to run; at least 1
 	limit   int64 // seconds that it may run, where that is more
+	chains  int64 // how many run side by side at most, where they follow each other; 0: all
 }
 
 func (l load) longest() int64 { return max(l.limit, l.seconds) }
@@ -86,6 +87,14 @@ func (r *room) clone() room {
 	return own
 }
 
+// length returns how long jobs can run in it one after the other, in seconds.
+func (r *room) length() int64 {
+	if r.until > 0 {
+		return min(r.seconds, r.until)
+	}
+	return r.seconds
+}
+
 // step is the same resources on some nodes, free from a moment until the end.
 type step struct {
 	nodes int64
@@ -103,45 +112,56 @@ func newRoom(nodes int64, each Resources, usable, whole time.Duration) room {
 
 // take adds at most n such jobs and returns how many it added.
 func (r *room) take(l load, n int64) (taken int64) {
+	taken, _ = r.takeSide(l, n, n)
+	return taken
+}
+
+// takeSide adds at most n such jobs, of which no more than a number run side by side, and returns
+// how many it added, and how many of these run side by side.
+func (r *room) takeSide(l load, n, most int64) (taken, used int64) {
 	l.each.Slots = 0
 	if r.slotted {
 		l.each.Slots = 1
 	}
-	for i := 0; i < len(r.steps) && taken < n; i++ {
-		taken += r.takeStep(i, l, n-taken)
+	add := func(step int) {
+		more, lanes := r.takeStep(step, l, n-taken, most-used)
+		taken, used = taken+more, used+lanes
+	}
+	for i := 0; i < len(r.steps) && taken < n && used < most; i++ {
+		add(i)
 	}
 	if taken > 0 {
 		r.tidy()
 	}
-	for taken < n && r.join(l) {
-		taken += r.takeStep(0, l, n-taken)
+	for taken < n && used < most && r.join(l) {
+		add(0)
 		r.tidy()
 	}
-	return taken
+	return taken, used
 }
 
 // takeStep adds at most n jobs to a step, evenly, with as few as possible one after the
-// other. The rest beside and after them becomes new steps.
-func (r *room) takeStep(i int, l load, n int64) int64 {
+// other, and at most so many side by side. The rest beside and after them becomes new steps.
+func (r *room) takeStep(i int, l load, n, most int64) (taken, used int64) {
 	s := r.steps[i]
 	rows := r.rows(s.from, l)
-	side := min(s.each.holds(l.each), n) // on one node
-	lanes := s.nodes * side
+	side := min(s.each.holds(l.each), n, most) // on one node
+	lanes := min(saturatingProduct(s.nodes, side), most)
 	if l.nodes > 1 {
-		side, lanes = min(side, 1), s.nodes/l.nodes
+		side, lanes = min(side, 1), min(s.nodes/l.nodes, most)
 	}
 	if rows <= 0 || side <= 0 || lanes <= 0 {
-		return 0
+		return 0, 0
 	}
 	n = min(n, saturatingProduct(lanes, rows))
 	deep := (n + lanes - 1) / lanes
-	used := (n + deep - 1) / deep
+	used = (n + deep - 1) / deep
 	end := s.from + deep*l.seconds
 	r.busy, r.bound = max(r.busy, end), max(r.bound, end-l.seconds+l.longest())
 	if l.nodes > 1 {
 		r.steps[i].nodes -= used * l.nodes
 		r.add(step{nodes: used * l.nodes, each: s.each, from: end})
-		return n
+		return n, used
 	}
 	full, part := used/side, used%side
 	r.steps[i].nodes -= full
@@ -150,7 +170,7 @@ func (r *room) takeStep(i int, l load, n int64) int64 {
 		r.steps[i].nodes--
 		r.occupy(s, 1, l.each.times(part), end)
 	}
-	return n
+	return n, used
 }
 
 // rows returns how many jobs fit one after the other from some second on. The last of them

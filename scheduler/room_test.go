@@ -19,15 +19,15 @@ func TestRoomTakes(t *testing.T) {
 		want  []int64
 		busy  int64 // hours
 	}{
-		{"side by side, then one after the other", 1, 10, 3, []load{{cpus(1), 1, 3600, 0}}, 15, []int64{15}, 2},
-		{"no more than fit", 2, 10, 3, []load{{cpus(3), 1, 3600, 0}}, 100, []int64{18}, 3},
-		{"beside others and after them", 1, 10, 3, []load{{cpus(8), 1, 7200, 0}, {cpus(2), 1, 3600, 0}}, 100, []int64{1, 7}, 3},
-		{"where several small ones were", 1, 10, 3, []load{{cpus(3), 1, 3600, 0}, {cpus(10), 1, 3600, 0}}, 3, []int64{3, 2}, 3},
-		{"not on two nodes at once", 2, 2, 3, []load{{cpus(3), 1, 3600, 0}}, 1, []int64{0}, 0},
-		{"what needs nothing takes nothing", 2, 10, 3, []load{{cpus(0), 1, 3600, 0}, {cpus(10), 1, 3600, 0}}, 100, []int64{100, 6}, 3},
-		{"whole nodes", 5, 10, 3, []load{{cpus(1), 2, 3600, 0}}, 100, []int64{6}, 3},
-		{"too few nodes", 1, 10, 3, []load{{cpus(1), 2, 3600, 0}}, 100, []int64{0}, 0},
-		{"too long", 1, 10, 1, []load{{cpus(1), 1, 3601, 0}}, 100, []int64{0}, 0},
+		{"side by side, then one after the other", 1, 10, 3, []load{{cpus(1), 1, 3600, 0, 0}}, 15, []int64{15}, 2},
+		{"no more than fit", 2, 10, 3, []load{{cpus(3), 1, 3600, 0, 0}}, 100, []int64{18}, 3},
+		{"beside others and after them", 1, 10, 3, []load{{cpus(8), 1, 7200, 0, 0}, {cpus(2), 1, 3600, 0, 0}}, 100, []int64{1, 7}, 3},
+		{"where several small ones were", 1, 10, 3, []load{{cpus(3), 1, 3600, 0, 0}, {cpus(10), 1, 3600, 0, 0}}, 3, []int64{3, 2}, 3},
+		{"not on two nodes at once", 2, 2, 3, []load{{cpus(3), 1, 3600, 0, 0}}, 1, []int64{0}, 0},
+		{"what needs nothing takes nothing", 2, 10, 3, []load{{cpus(0), 1, 3600, 0, 0}, {cpus(10), 1, 3600, 0, 0}}, 100, []int64{100, 6}, 3},
+		{"whole nodes", 5, 10, 3, []load{{cpus(1), 2, 3600, 0, 0}}, 100, []int64{6}, 3},
+		{"too few nodes", 1, 10, 3, []load{{cpus(1), 2, 3600, 0, 0}}, 100, []int64{0}, 0},
+		{"too long", 1, 10, 1, []load{{cpus(1), 1, 3601, 0, 0}}, 100, []int64{0}, 0},
 	} {
 		r := newRoom(tc.nodes, cpus(tc.cpus), time.Duration(tc.hours)*time.Hour, 0)
 		for i, l := range tc.loads {
@@ -37,6 +37,22 @@ func TestRoomTakes(t *testing.T) {
 		}
 		if r.busy != tc.busy*3600 {
 			t.Errorf("%s: busy for %d s, want %d h", tc.name, r.busy, tc.busy)
+		}
+	}
+}
+
+// TestSideBySide: no more jobs run side by side than is said, one after the other as many as fit.
+func TestSideBySide(t *testing.T) {
+	for _, tc := range []struct{ nodes, cpus, n, most, taken, used int64 }{
+		{1, 4, 100, 100, 12, 4},
+		{1, 4, 100, 3, 9, 3},
+		{1, 4, 2, 3, 2, 2},
+		{3, 4, 100, 5, 15, 5},
+		{3, 4, 7, 5, 7, 4}, // two rows of four, the last not full
+	} {
+		r := newRoom(tc.nodes, Resources{CPUs: tc.cpus}, 3*time.Hour, 0)
+		if taken, used := r.takeSide(load{each: Resources{CPUs: 1}, nodes: 1, seconds: 3600}, tc.n, tc.most); taken != tc.taken || used != tc.used {
+			t.Errorf("%+v: %d jobs, %d side by side", tc, taken, used)
 		}
 	}
 }

@@ -60,7 +60,7 @@ type AutoSchedule struct {
 	MinReadyJobs int64         // default 1
 	MaxReadyAge  time.Duration // default 2 min
 	// MaxAllocations counts live and pending allocations, including those that a
-	// person requested; default 32, without a forecast 10.
+	// person requested; default 64, without a forecast 10.
 	MaxAllocations     int
 	MaxSubmitPerMinute int         // default 20, without a forecast 6
 	GiveUpAfter        int         // failures in a row; default 5
@@ -79,7 +79,7 @@ type AutoSchedule struct {
 // allocations wait requests few.
 func (a AutoSchedule) withDefaults(foreseen bool) AutoSchedule {
 	if foreseen {
-		a.MaxAllocations, a.MaxSubmitPerMinute = cmp.Or(a.MaxAllocations, 32), cmp.Or(a.MaxSubmitPerMinute, 20)
+		a.MaxAllocations, a.MaxSubmitPerMinute = cmp.Or(a.MaxAllocations, 64), cmp.Or(a.MaxSubmitPerMinute, 20)
 	}
 	a.MinReadyJobs = cmp.Or(a.MinReadyJobs, 1)
 	a.MaxReadyAge = cmp.Or(a.MaxReadyAge, 2*time.Minute)

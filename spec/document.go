@@ -322,7 +322,7 @@ type Action struct {
 	// MaxReadyAge: it also requests them when one of these jobs has waited this long, for
 	// example 2m or PT2M, which is the default.
 	MaxReadyAge string `json:"max_ready_age,omitempty"`
-	// MaxAllocations limits the running and pending allocations of the workflow; 32 by default, 10 without a forecast.
+	// MaxAllocations limits the running and pending allocations of the workflow; 64 by default, 10 without a forecast.
 	MaxAllocations *int64 `json:"max_allocations,omitempty" jsonschema:"minimum=1"`
 	// MaxSubmitPerMinute limits the number of requests per minute; 20 by default, 6 without a forecast.
 	MaxSubmitPerMinute *int64 `json:"max_submit_per_minute,omitempty" jsonschema:"minimum=1"`

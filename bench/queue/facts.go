@@ -47,17 +47,12 @@ func newFacts(t *trial) *facts {
 	return f
 }
 
-// soon is how long a job waits at most, in seconds, that counts as one whose resources were
-// free.
-const soon = 60
-
 // pastOf returns a job of somebody else as if it had been ours: what we would remember of
-// earlier workflows. Only a job that started at once counts as one whose resources were free.
+// earlier workflows.
 func pastOf(j *cluster.Job, p *cluster.Partition) forecast.Past {
-	waited := j.Start - j.Submit
 	return forecast.Past{
 		Partition: p.Name, Nodes: j.Nodes, CPUs: j.CPUs(p), GPUs: j.Nodes * j.Each.GPUs, Walltime: time.Duration(j.Limit) * time.Second,
-		Asked: at(j.Submit), Waited: time.Duration(waited) * time.Second, Free: waited <= soon,
+		Asked: at(j.Submit), Waited: time.Duration(j.Start-j.Submit) * time.Second, Free: j.Free,
 	}
 }
 

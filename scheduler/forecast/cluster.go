@@ -30,6 +30,16 @@ type Node struct {
 	Planned bool
 }
 
+// CPUs returns how many CPUs the usable nodes have that a request admits, taken or not.
+func (c *Cluster) CPUs(r *Request) (n int64) {
+	for i := range c.Nodes {
+		if c.Nodes[i].Usable && r.names(&c.Nodes[i]) {
+			n += c.Nodes[i].Whole.CPUs
+		}
+	}
+	return n
+}
+
 // Idle reports whether no job runs on the node.
 func (n *Node) Idle() bool {
 	return n.Usable && n.Free.CPUs == n.Whole.CPUs && n.Free.MemoryBytes == n.Whole.MemoryBytes && n.Free.GPUs == n.Whole.GPUs

@@ -32,6 +32,15 @@ func (w Wait) Quantile(q float64) time.Duration {
 	return w.High
 }
 
+// After returns the wait of an allocation that is requested some time later.
+func (w Wait) After(d time.Duration) Wait {
+	w.Low, w.Likely, w.High = w.Low+d, w.Likely+d, w.High+d
+	return w
+}
+
+// Soon reports whether that is not long enough to call it waiting.
+func (w Wait) Soon() bool { return w.Likely <= Patience }
+
 // Past is one allocation of ours that has started, or was canceled while pending.
 type Past struct {
 	Partition  string // in which it started; the first requested if it did not start
@@ -110,8 +119,15 @@ func (f *Forecast) Remaining(now time.Time, r *Request, free bool, waited time.D
 	var known sample
 	for i := range f.Past {
 		p := &f.Past[i]
-		if w := weightOf(p, r, now, free); w > 0.01 && p.Waited >= waited {
-			known.add(p.Waited-waited, w, p.NotStarted)
+		if p.Waited < waited {
+			continue
+		}
+		alike, less := weightOf(p, r, now, free)
+		if alike > 0.01 {
+			known.add(p.Waited-waited, alike, p.NotStarted)
+		}
+		if less > 0.01 { // as much as that it would have waited, too, and perhaps longer
+			known.add(p.Waited-waited, less, true)
 		}
 	}
 	estimate, from := f.estimate(now, r, expected)
@@ -163,23 +179,30 @@ func (f *Forecast) estimate(now time.Time, r *Request, expected time.Time) (time
 // where it does not know.
 const longestEstimate = 30 * 24 * time.Hour
 
-// weightOf returns how much an earlier allocation says about a request: 1 if it is
-// equal and recent, and less the more it differs.
-func weightOf(p *Past, r *Request, now time.Time, free bool) float64 {
+// weightOf returns how much an earlier allocation says about a request: alike is 1 if it is
+// equal and recent, and less the more it differs. Less is how much it says as one that asked for
+// no more, so that the request would not have started sooner.
+func weightOf(p *Past, r *Request, now time.Time, free bool) (alike, less float64) {
 	if p.Free != free || len(r.Partitions) > 0 && !slices.Contains(r.Partitions, p.Partition) || p.Asked.After(now) {
-		return 0
+		return 0, 0
 	}
 	w := math.Exp2(-float64(now.Sub(p.Asked)) / float64(halfLife))
 	if p.QOS != r.QOS || p.Account != r.Account {
 		w *= otherQOS
 	}
-	if free {
-		return w
+	alike, within := w, w
+	for _, x := range [...]struct{ past, asked, width float64 }{
+		{float64(p.Walltime), float64(r.Walltime), 1},
+		{float64(p.CPUs), float64(r.CPUs()), 1.5},
+		{float64(p.Nodes), float64(r.Nodes), 1},
+		{float64(1 + p.GPUs), float64(1 + r.Nodes*r.Node.GPUs), 1},
+	} {
+		c := closeness(x.past, x.asked, x.width)
+		if alike *= c; x.past > x.asked {
+			within *= c
+		}
 	}
-	w *= closeness(float64(p.Walltime), float64(r.Walltime), 1)
-	w *= closeness(float64(p.CPUs), float64(r.CPUs()), 1.5)
-	w *= closeness(float64(p.Nodes), float64(r.Nodes), 1)
-	return w * closeness(float64(1+p.GPUs), float64(1+r.Nodes*r.Node.GPUs), 1)
+	return alike, within - alike
 }
 
 // closeness is a Gaussian kernel over the ratio of two sizes, with a width in octaves.

@@ -125,8 +125,8 @@ func (c *Cluster) Submit(r Request, started, over func(*Job)) (*Job, error) {
 	for _, i := range r.Partitions {
 		p := c.partitions[i]
 		p.queue.add(j)
-		// If it cannot start now, another pass would start nothing.
-		p.changed = p.changed || p.mayStart(j)
+		j.Free = j.Free || p.mayStart(j)
+		p.changed = p.changed || j.Free // if it cannot start now, another pass would start nothing
 	}
 	return j, nil
 }

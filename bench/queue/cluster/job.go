@@ -60,6 +60,7 @@ type Job struct {
 	// Expected is when the last pass of the backfill scheduler expected the job to start;
 	// 0: it made no reservation.
 	Expected  int64
+	Free      bool  // resources for it were free when it was submitted
 	Partition int   // in which it has started
 	Placed    []int // the nodes that it got
 	// Started and Over, if not nil, are called when it starts and when it has ended.
