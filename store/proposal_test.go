@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
@@ -241,5 +242,30 @@ func TestProposalOfMany(t *testing.T) {
 	r.must(err)
 	if n := r.number(`SELECT COUNT(*) FROM job WHERE status = ?`, int(workflow.Ready)); n != jobs {
 		t.Errorf("%d ready", n)
+	}
+}
+
+// TestCheckProposals: db check finds decisions that contradict their proposals.
+func TestCheckProposals(t *testing.T) {
+	for change, want := range map[string]string{
+		`UPDATE proposal SET state = 'applied'`:                                     "nobody decided about it",
+		`UPDATE proposal SET decided_ms = 1`:                                        "a decision is recorded",
+		`UPDATE proposal SET job_count = 7`:                                         "it changes 7 jobs",
+		`UPDATE proposal SET state = 'applied', decided_ms = 1, workflow_id = NULL`: "belongs to no workflow",
+	} {
+		r, _ := newHeldRig(t, independent(1), "a")
+		held, err := r.Holds.List(r.ctx, r.workflow)
+		r.must(err)
+		r.propose(proposal.Classify, retryOf(held[0].Fingerprint))
+		r.sound(check.Witness{})
+		r.do(func(tx *core.Tx) error { return tx.ExecOne(change) })
+		if *inMemory || *asNetwork {
+			continue // no other process can read it
+		}
+		found, err := check.Deep(r.ctx, r.Path(), check.Witness{})
+		r.must(err)
+		if !strings.Contains(fmt.Sprint(found), want) {
+			t.Errorf("%s: %v, want %q", change, found, want)
+		}
 	}
 }

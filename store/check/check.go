@@ -43,7 +43,7 @@ func Deep(ctx context.Context, path string, w Witness) ([]Finding, error) {
 		if err := c.file(); err != nil {
 			return err
 		}
-		if err := c.rules(referenceRules, countRules, gateRules, stageRules, attemptRules, allocationRules, budgetRules, endRules, compensationRules, goneRules, timeRules, alertRules, eventRules, claimHoldRules, breakerRules, loginRules); err != nil {
+		if err := c.rules(referenceRules, countRules, gateRules, stageRules, attemptRules, allocationRules, budgetRules, endRules, compensationRules, goneRules, timeRules, alertRules, eventRules, claimHoldRules, breakerRules, loginRules, proposalRules); err != nil {
 			return err
 		}
 		for _, look := range []func() error{c.gateHashes, c.cycles, c.storedPolicies, c.torcExtra, c.budgets, c.replay, c.replayRecoveries, c.verdicts, c.stages, c.trips} {

@@ -126,6 +126,25 @@ no null
 	}
 }
 
+// Classifications of the fifth version go on without what migration 6 adds.
+func TestClassificationsOfTheFifthVersion(t *testing.T) {
+	path := ofVersion(t, 5,
+		`INSERT INTO workflow (id, name, user, timestamp) VALUES (1, 'w', 'me', '')`,
+		`INSERT INTO classification (workflow_id, job_id, run_id, attempt_id, at_ms, status, author, reason, confidence, memory, runtime)
+			VALUES (1, 7, 1, 1, 5, 2, 'ann', 'again', '', '2g', '')`)
+	s, err := Open(t.Context(), Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var cpus, proposals int64
+	var memory, fingerprint string
+	err = s.Read.QueryRowContext(t.Context(), `SELECT memory, num_cpus, fingerprint, (SELECT COUNT(*) FROM proposal) FROM classification`).Scan(&memory, &cpus, &fingerprint, &proposals)
+	if err != nil || memory != "2g" || cpus != 0 || fingerprint != "" || proposals != 0 {
+		t.Errorf("%q, %d CPUs, %q, %d proposals, %v", memory, cpus, fingerprint, proposals, err)
+	}
+}
+
 // TestMigrationsAreNumbered: two migrations with one number, from two branches, would be
 // applied in the order of their names, which nobody has chosen.
 func TestMigrationsAreNumbered(t *testing.T) {
