@@ -222,3 +222,24 @@ func TestCreateWorkflow(t *testing.T) {
 	r.refused("create_workflow", in("save_spec_file", held, "local"), workflow.CodeConflict, "exists already")
 	r.must("create_workflow", in("create_workflow", held, "local")).has(`"outcome":"applied"`, "torc-slurm run ")
 }
+
+// TestFilesOfSpecs: a specification reads files in the agent's folder, and no others.
+func TestFilesOfSpecs(t *testing.T) {
+	r := newRig(t, Propose)
+	r.write("t.csv", "i\n1\n2\n")
+	outside := filepath.Join(t.TempDir(), "secret.csv")
+	if err := os.WriteFile(outside, []byte("i\nhidden\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(r.dir, "link.csv")); err != nil {
+		t.Fatal(err)
+	}
+	in := func(table string) object {
+		return object{"spec_json": "name: x\njobs: [{name: 'a{i}', command: x, parameters_file: '" + table + "'}]", "action": "validate", "workflow_type": "local"}
+	}
+	for table, want := range map[string]string{
+		"t.csv": `"job_count":2`, outside: "outside of", "link.csv": "outside of", "../secret.csv": "no such file",
+	} {
+		r.must("create_workflow", in(table)).has(want).lacks("hidden")
+	}
+}

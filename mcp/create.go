@@ -171,3 +171,26 @@ func undeclared(d *workflow.Definition) string {
 	}
 	return ""
 }
+
+// within returns a reader of files in a folder and below it. A specification can name tables
+// and parts, and the errors about a file quote it: without this limit it would be a way to
+// read any file of the user.
+func within(dir string, read func(string) ([]byte, error)) func(string) ([]byte, error) {
+	return func(path string) ([]byte, error) {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		file, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return nil, err
+		}
+		root, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return nil, err
+		}
+		if below, err := filepath.Rel(root, file); err != nil || !filepath.IsLocal(below) {
+			return nil, workflow.Errorf(workflow.CodeForbidden, "%s is outside of %s, where the agent works", path, dir)
+		}
+		return read(file)
+	}
+}

@@ -5,8 +5,10 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"os"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -34,7 +36,8 @@ type Options struct {
 	OutputRoots func(named string) []string
 	// LogFiles returns the log files of a workflow in output directories.
 	LogFiles func(dirs []string, workflowID int64) ([]LogFile, error)
-	// Spec are the options for reading specifications.
+	// Spec are the options for reading specifications. Files that these name are read only in
+	// the folder Dir.
 	Spec spec.Options
 	// Plan plans allocations for a specification on this machine's cluster.
 	Plan func(ctx context.Context, loaded *spec.Result, q PlanRequest) (*compute.AllocationPlan, error)
@@ -85,6 +88,11 @@ func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	read := o.Spec.ReadFile
+	if read == nil {
+		read = os.ReadFile
+	}
+	o.Spec.ReadFile = within(cmp.Or(o.Spec.Dir, "."), read)
 	s := &Server{Options: o, turns: make(chan struct{}, maxCalls), grace: graceTime}
 	s.serving, s.giveUp = context.WithCancel(context.Background())
 	s.told = &subscriptions{server: s, by: map[string]*subscription{}}
