@@ -156,7 +156,9 @@ func TestPlan(t *testing.T) {
 			"submit: 20 ready jobs without a place: 2 allocations of 1 node for 2h3m in debug\nwait until 12:00:40: max_submit_per_minute is 3"},
 		{"over a minute", Snapshot{Demand: []Demand{jobs(80, 2*time.Hour)}},
 			"submit: 60 ready jobs without a place: 6 allocations of 1 node for 2h3m in debug\nwait until 12:01:00: max_submit_per_minute is 6"},
-		{"a limit of the site is waited for", Snapshot{Demand: []Demand{jobs(1, time.Hour)}, Pools: debugPool(func(p *Pool) { p.Hold = &Hold{noon.Add(time.Minute), "Slurm says QOSMaxSubmitJobPerUserLimit", false, true} })},
+		{"a limit of the site is waited for", Snapshot{Demand: []Demand{jobs(1, time.Hour)}, Pools: debugPool(func(p *Pool) {
+			p.Hold = &Hold{noon.Add(time.Minute), "Slurm says QOSMaxSubmitJobPerUserLimit", false, true}
+		})},
 			"wait until 12:01:00: Slurm says QOSMaxSubmitJobPerUserLimit"},
 		{"and known ones are kept", Snapshot{Demand: []Demand{jobs(20, 2*time.Hour)}, Pools: debugPool(func(p *Pool) { p.Room = new(1) })},
 			"submit: 10 ready jobs without a place: 1 allocation of 1 node for 2h3m in debug\nwait: the site accepts no more of your allocations now"},
