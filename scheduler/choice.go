@@ -419,7 +419,7 @@ func (c *chooser) option(v variant, by, work int64) *option {
 		}
 		x.slots = append(x.slots, s)
 	}
-	c.stagger(x.slots)
+	setStarts(x.slots)
 	return x
 }
 

@@ -63,7 +63,7 @@ func (p *planner) outlook() *outlook {
 		}
 		o.slots = append(o.slots, s)
 	}
-	p.stagger(o.slots)
+	setStarts(o.slots)
 	return o
 }
 
@@ -158,34 +158,20 @@ func (p *planner) noLater(r *forecast.Request, first bool) forecast.Wait {
 	return w
 }
 
-// stagger sets the starts of allocations by their waits. Those that have to queue start one
-// after the other rather than all at once.
-func (p *planner) stagger(slots []slot) {
-	queued := 0
-	for i := range slots {
-		if slots[i].queues() {
-			queued++
-		}
-	}
-	n := 0
+// setStarts sets the starts of allocations that have none by their waits. In a scenario all of them
+// start at the same quantile: their places in the queue are next to each other.
+func setStarts(slots []slot) {
 	for i := range slots {
 		s := &slots[i]
 		if s.Allocation != nil && s.State != Pending {
 			continue
 		}
-		shift := 0.0
-		if s.queues() {
-			shift = stagger * float64(n) / float64(queued)
-			n++
-		}
 		for k, q := range scenarios {
-			s.starts[k] = int64(s.wait.Quantile(q+shift) / time.Second)
+			s.starts[k] = int64(s.wait.Quantile(q) / time.Second)
 		}
 		s.low = int64(s.wait.Low / time.Second)
 	}
 }
-
-var stagger = 0.0
 
 // queues reports whether the allocation waits for resources that others use, or that are free and
 // kept for others: such ones have waited before.
