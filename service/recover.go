@@ -108,7 +108,7 @@ func (r *recovery) refuse(sum *store.Summary) error {
 	held := sum.Jobs[workflow.PendingFailed]
 	switch {
 	case held > 0:
-		return workflow.Errorf(workflow.CodeConflict, "%s of workflow %d for a decision", workflow.CountOf(held, "job waits", "jobs wait"), r.id).
+		return workflow.Errorf(workflow.CodeConflict, "%s for a decision in workflow %d", workflow.CountOf(held, "job waits", "jobs wait"), r.id).
 			WithHint("`torc-slurm jobs list -s pending_failed %d` lists them; `torc-slurm jobs retry` and `torc-slurm jobs fail` decide", r.id)
 	case !sum.IsCanceled && !sum.IsComplete():
 		return workflow.Errorf(workflow.CodeConflict, "workflow %d has not ended", r.id).
