@@ -95,8 +95,8 @@ func TestCheckDeep(t *testing.T) {
 		promise, text string
 		spoil         string
 	}{
-		{"P1", "but the job is still running", `INSERT INTO attempt SELECT id, 1, attempt_id, workflow_id, fence, NULL, '', NULL, 0, 7, 0, 'canceled_user', 'certain', '', NULL,
-			'none', '', '', 0, '', '', '', NULL, NULL, NULL, NULL, NULL FROM job WHERE workflow_id = {open} AND name = 'j1';
+		{"P1", "but the job is still running", `INSERT INTO attempt (job_id, run_id, attempt_id, workflow_id, fence, hostname, end_ms, status, return_code, cause, confidence, cause_text, action, reason)
+			SELECT id, 1, attempt_id, workflow_id, fence, '', 0, 7, 0, 'canceled_user', 'certain', '', 'none', '' FROM job WHERE workflow_id = {open} AND name = 'j1';
 			INSERT INTO cause_count VALUES ({open}, 1, 'canceled_user', 1, 0, 0)`},
 		{"P1", "has not ended so", `UPDATE job SET attempt_id = 7, result_id = NULL WHERE workflow_id = {ended} AND name = 'j0'`},
 		{"P1", "recovery script runs", `UPDATE job SET phase = 1, status = 3 WHERE workflow_id = {open} AND name = 'j1';
