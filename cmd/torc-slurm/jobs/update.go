@@ -34,7 +34,7 @@ all jobs that share them.`,
 	f := cmd.Flags()
 	f.StringVarP(&name, "name", "n", "", "new name")
 	f.StringVarP(&command, "command", "c", "", "new command")
-	f.StringVar(&runtime, "runtime", "", "new runtime of its resource requirements, ISO 8601")
+	f.StringVar(&runtime, "runtime", "", "new runtime of its resource requirements, such as 3h or PT3H")
 	f.Int64Var(&requirements, "resource-requirements-id", 0, "other resource requirements")
 	f.Int64Var(&priority, "priority", 0, "new priority, from 0 on; higher is claimed first")
 	f.StringSliceVar(&labels, "label", nil, "new labels instead of the old ones; may be repeated")
@@ -47,7 +47,11 @@ all jobs that share them.`,
 		if priority < 0 {
 			return cli.UsageErrorf("--priority %d: it cannot be negative", priority)
 		}
-		if err := apidata.CheckRequirements(&api.ResourceRequirements{Runtime: cli.Given(cmd, "runtime", runtime)}); err != nil {
+		var rr api.ResourceRequirements
+		if cmd.Flags().Changed("runtime") {
+			rr.Runtime = &runtime
+		}
+		if err := apidata.CheckRequirements(&rr); err != nil {
 			return err
 		}
 		job, err := c.Jobs.Get(ctx, id)
