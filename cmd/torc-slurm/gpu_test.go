@@ -67,6 +67,13 @@ func TestGPUs(t *testing.T) {
 	}
 }
 
+// bothGPUs has allocations ask for both GPUs of a node: without it they could be for one each, if
+// another test has the other one.
+const bothGPUs = `
+slurm_schedulers: [{name: both, account: research, partition: debug, gres: "gpu:2", mem: 400M, nodes: 1, walltime: "00:10:00", extra: "--cpus-per-task=2"}]
+actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: both}]
+`
+
 // TestRealGPUs is the same on a real cluster, whose node n4 has two devices that
 // stand for GPUs.
 func TestRealGPUs(t *testing.T) {
@@ -74,7 +81,7 @@ func TestRealGPUs(t *testing.T) {
 	modes := []string{"direct", "slurm"}
 	for i, mode := range modes {
 		file := filepath.Join(c.dir, mode+".yaml")
-		if err := os.WriteFile(file, []byte(fmt.Sprintf(gpuSpec, mode)), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(fmt.Sprintf(gpuSpec+bothGPUs, mode)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		var submitted allocate.Answer
