@@ -71,10 +71,15 @@ actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_ag
 		w.preempt(node, 1)
 	}
 	w.settle(id, nil)
-	if got, want := w.causes(id, "job"), fmt.Sprintf("%d preempted, 1 oom, 1 ok", timesPreempted); got != want {
-		t.Errorf("the attempts ended by %s, want %s", got, want)
+	got := w.causes(id, "job")
+	preempted := timesPreempted // or more, by the jobs of other tests
+	for preempted < 2*timesPreempted && got != fmt.Sprintf("%d preempted, 1 oom, 1 ok", preempted) {
+		preempted++
 	}
-	w.expectWhy(id, "job", "resources/oom: 1 of 3", fmt.Sprintf("default/preempted: %d of 50 free", timesPreempted), "memory 100m -> 1000m")
+	if preempted == 2*timesPreempted {
+		t.Errorf("the attempts ended by %s, want %d preempted or more, 1 oom, 1 ok", got, timesPreempted)
+	}
+	w.expectWhy(id, "job", "resources/oom: 1 of 3", fmt.Sprintf("default/preempted: %d of 50 free", preempted), "memory 100m -> 1000m")
 }
 
 // awaitBothNodes waits until jobs run on two nodes, for a minute at most.
