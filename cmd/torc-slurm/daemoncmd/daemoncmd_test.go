@@ -1,6 +1,11 @@
 package daemoncmd
 
-import "testing"
+import (
+	"os"
+	"testing"
+
+	"github.com/torc-slurm/torc-slurm/store/dbfile"
+)
 
 func TestLastLines(t *testing.T) {
 	for _, tt := range []struct {
@@ -23,12 +28,19 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
-func TestZombieStat(t *testing.T) {
-	for text, want := range map[string]bool{
-		"12 (torc-slurm) S 1 2": false, "12 (torc-slurm) Z 1 2": true, "12 (a) Z) R 1": false, "12 (a) b) Z 1": true, "": false, "12": false,
+// A process that has ended, or another one with its number, does not run.
+func TestRuns(t *testing.T) {
+	self := os.Getpid()
+	life := dbfile.Life(int64(self))
+	for name, tc := range map[string]struct {
+		pid  int
+		life string
+		want bool
+	}{
+		"this one": {self, life, true}, "of unknown life": {self, "", true}, "another with its number": {self, life + "0", false}, "none": {1 << 30, "", false},
 	} {
-		if got := zombieStat(text); got != want {
-			t.Errorf("%q: %v", text, got)
+		if got := runs(tc.pid, tc.life); got != tc.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

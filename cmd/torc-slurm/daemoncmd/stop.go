@@ -3,7 +3,6 @@ package daemoncmd
 import (
 	"context"
 	"errors"
-	"os"
 	"syscall"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/server"
+	"github.com/torc-slurm/torc-slurm/store/dbfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -88,29 +88,24 @@ func stop(ctx context.Context, a *cli.Factory) (pid int, err error) {
 	if e.BootID != server.BootID() {
 		return 0, workflow.Errorf(workflow.CodeConflict, "your daemon runs on %s (process %d)", e.Host, e.PID).WithHint("run this command there")
 	}
-	if err := syscall.Kill(e.PID, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return 0, workflow.Errorf(workflow.CodeForbidden, "stop process %d: %v", e.PID, err)
+	pid, life := e.PID, dbfile.Life(int64(e.PID))
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return 0, workflow.Errorf(workflow.CodeForbidden, "stop process %d: %v", pid, err)
 	}
-	for end := a.Now().Add(stopTime); syscall.Kill(e.PID, 0) == nil; {
-		if isZombie(e.PID) {
-			break
-		}
+	for end := a.Now().Add(stopTime); runs(pid, life); {
 		if a.Now().After(end) {
-			return 0, &cli.ExitError{Status: cli.ExitFailed, Err: workflow.Errorf(workflow.CodeUnavailable, "process %d has not ended within %s", e.PID, stopTime).
+			return 0, &cli.ExitError{Status: cli.ExitFailed, Err: workflow.Errorf(workflow.CodeUnavailable, "process %d has not ended within %s", pid, stopTime).
 				WithHint("`torc-slurm daemon log` may say why")}
 		}
 		if err := cli.Pause(ctx, stopCheck); err != nil {
 			return 0, err
 		}
 	}
-	return e.PID, nil
+	return pid, nil
 }
 
-// isZombie reports whether a process has ended, and only its parent has not noticed yet.
-func isZombie(pid int) bool {
-	text, err := os.ReadFile(procStat(pid))
-	if err != nil {
-		return false
-	}
-	return zombieStat(string(text))
+// runs reports whether a process with this life, see dbfile.Life, has not ended.
+func runs(pid int, life string) bool {
+	lives, known := dbfile.IsAlive(int64(pid), life)
+	return lives || !known && syscall.Kill(pid, 0) == nil
 }
