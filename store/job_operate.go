@@ -180,9 +180,6 @@ func firstPriority(tx *core.Tx, r *view.Run, chosen []chosenJob) (first int64, e
 	return max(first, others+1), sqlite.Wrap(err, "read the priorities of workflow %d", r.WorkflowID)
 }
 
-// errForeseen undoes what was only tried.
-var errForeseen = fmt.Errorf("tried")
-
 // foreseeCancel finds out which other jobs end without having run when jobs are canceled, as
 // if the live ones had ended already.
 func foreseeCancel(tx *core.Tx, r *view.Run, chosen []chosenJob, jobs []engine.ChosenJob, out *JobsOperated) error {
@@ -199,7 +196,7 @@ func foreseeCancel(tx *core.Tx, r *view.Run, chosen []chosenJob, jobs []engine.C
 		known[chosen[i].ID] = true
 	}
 	run := *r
-	err = tx.Savepoint(func() error {
+	err = tx.Try(func() error {
 		if err := engine.CancelJobs(tx, &run, jobs, workflow.Culprit{User: "nobody"}); err != nil {
 			return err
 		}
@@ -218,11 +215,7 @@ func foreseeCancel(tx *core.Tx, r *view.Run, chosen []chosenJob, jobs []engine.C
 			return err
 		}
 		out.EndsRun = now.Ended && !r.Ended
-		return errForeseen
+		return nil
 	})
-	tx.Shared.Forget()
-	if err != errForeseen { //nolint:errorlint // it is this one, or it is an error
-		return fmt.Errorf("foresee the end of jobs of workflow %d: %w", r.WorkflowID, err)
-	}
-	return nil
+	return sqlite.Wrap(err, "foresee the end of jobs of workflow %d", r.WorkflowID)
 }

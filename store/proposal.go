@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -58,18 +57,15 @@ func tryChange(tx *core.Tx, p *proposal.Proposal, change *proposal.Change) (refu
 		return nil, nil // the caller has tried it
 	}
 	var after []proposal.JobState
-	undo := errors.New("tried")
-	err = tx.Savepoint(func() error {
+	err = tx.Try(func() error {
 		var ids []int64
 		if ids, refused, err = carryOut(tx, p, change, p.Author); err != nil {
 			return err
 		}
-		if after, err = jobStates(tx, ids); err != nil {
-			return err
-		}
-		return undo
+		after, err = jobStates(tx, ids)
+		return err
 	})
-	if !errors.Is(err, undo) {
+	if err != nil {
 		return nil, err
 	}
 	p.Jobs, p.CPUSeconds = []proposal.JobChange{}, 0

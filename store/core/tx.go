@@ -3,6 +3,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -157,6 +158,22 @@ func (tx *Tx) Savepoint(fn func() error) error {
 	err := tx.Part(fn)
 	if err != nil {
 		*tx = before
+	}
+	return err
+}
+
+// Try runs fn and undoes its changes, whether it fails or not. It returns its error.
+func (tx *Tx) Try(fn func() error) error {
+	tried := errors.New("tried")
+	err := tx.Savepoint(func() error {
+		if err := fn(); err != nil {
+			return err
+		}
+		return tried
+	})
+	tx.Shared.Forget() // what fn read may be cached
+	if err == tried {  //nolint:errorlint // an error of fn is another one
+		return nil
 	}
 	return err
 }
