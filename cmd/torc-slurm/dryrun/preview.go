@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/scheduler"
 	"github.com/torc-slurm/torc-slurm/spec"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/graph"
@@ -71,7 +72,7 @@ func Of(ctx context.Context, a *cli.Factory, loaded *spec.Result, offer *placeme
 func (p *Preview) group(loaded *spec.Result, offer *placement.Offer) {
 	d := loaded.Definition
 	deps := graph.Dependencies(d)
-	levels := graph.Levels(len(d.Jobs), func(i int) []int32 { return deps[i] })
+	work := scheduler.WorkOf(d)
 	item := itemsOf(loaded)
 	index := map[[2]int32]int{}
 	names := make([]string, len(d.Jobs)) // of the family of each job
@@ -84,17 +85,16 @@ func (p *Preview) group(loaded *spec.Result, offer *placement.Offer) {
 			names[i] = usage.FamilyOf(d.Jobs[i].Name)
 		}
 	}
-	needs := requirementsOf(d)
 	for i := range d.Jobs {
 		j := &d.Jobs[i]
-		key := [2]int32{levels[i], item[i]}
+		key := [2]int32{work[i].Level, item[i]}
 		at, known := index[key]
 		if !known {
 			at = len(p.Groups)
 			index[key] = at
-			rr := needs[j.Requirements]
+			rr := work[i].Requirements
 			g := Group{
-				Step: int(levels[i]) + 1, Family: names[i], First: j.Name, Command: j.Command, After: []string{},
+				Step: int(work[i].Level) + 1, Family: names[i], First: j.Name, Command: j.Command, After: []string{},
 				NumCPUs: rr.NumCPUs, Memory: rr.Memory, Runtime: rr.Runtime, NumGPUs: rr.NumGPUs, NumNodes: rr.NumNodes,
 			}
 			if offer != nil {
@@ -134,16 +134,6 @@ func itemsOf(loaded *spec.Result) []int32 {
 		}
 	}
 	return item
-}
-
-// requirementsOf returns the requirements of a definition by name; the empty name has the default ones.
-func requirementsOf(d *workflow.Definition) map[string]workflow.ResourceRequirements {
-	usual := workflow.ResourceRequirements{Name: workflow.DefaultRequirements, NumCPUs: 1, NumNodes: 1, Memory: "1m", Runtime: "PT1M"}
-	all := map[string]workflow.ResourceRequirements{"": usual, workflow.DefaultRequirements: usual}
-	for _, rr := range d.Requirements {
-		all[rr.Name] = rr
-	}
-	return all
 }
 
 // fit returns how many jobs with such requirements run on this machine at a time, or why none does.
