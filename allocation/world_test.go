@@ -85,7 +85,10 @@ func newWorld(t *testing.T, jobs int, change ...func(*slurmtest.Options)) *world
 	}
 	w.clock = opts.Now
 	w.cluster = slurmtest.New(opts)
-	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "torc.db"), Now: opts.Now})
+	s, err := store.Open(t.Context(), store.Options{
+		Path: filepath.Join(t.TempDir(), "torc.db"), Now: opts.Now,
+		Beat: 24 * time.Hour, // a heartbeat would read the clock while the test sets it
+	})
 	w.must(err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {

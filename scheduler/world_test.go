@@ -46,7 +46,10 @@ func newWorld(t *testing.T) *world {
 			{Name: "big", CPUsPerNode: 16, MemoryMB: 65536, MaxWalltime: 24 * time.Hour, TotalNodes: 2},
 		},
 	}}
-	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "torc.db"), Now: func() time.Time { return w.now }})
+	s, err := store.Open(t.Context(), store.Options{
+		Path: filepath.Join(t.TempDir(), "torc.db"), Now: func() time.Time { return w.now },
+		Beat: 24 * time.Hour, // a heartbeat would read the clock while the test sets it
+	})
 	w.must(err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
@@ -92,7 +95,9 @@ func (w *world) Submit(ctx context.Context, want allocation.Want) (compute.Alloc
 		return compute.Allocation{}, answer // it did not come to sbatch
 	}
 	wf, err := w.store.Workflows.Get(ctx, want.WorkflowID)
-	w.must(err)
+	if err != nil {
+		return compute.Allocation{}, err // the test may not end here: Run has its own goroutine
+	}
 	if want.RunID != nil {
 		wf.RunID = *want.RunID
 	}
@@ -107,10 +112,14 @@ func (w *world) Submit(ctx context.Context, want allocation.Want) (compute.Alloc
 		w.slurmID++
 		return w.store.Allocations.Adopt(ctx, store.FoundJob{IntentID: intent, Cluster: "c", SlurmJobID: w.slurmID})
 	case slurm.Ambiguous:
-		w.must(w.store.Allocations.RecordUnclear(ctx, a.ID, answer.Error()))
+		if err := w.store.Allocations.RecordUnclear(ctx, a.ID, answer.Error()); err != nil {
+			return a, err
+		}
 	default:
 		end := compute.AllocationEnd{Cause: compute.AllocationRefused, Confidence: workflow.Certain, Text: answer.Error(), Refusal: string(class)}
-		w.must(w.store.Allocations.End(ctx, a.ID, end))
+		if err := w.store.Allocations.End(ctx, a.ID, end); err != nil {
+			return a, err
+		}
 	}
 	return a, answer
 }

@@ -50,6 +50,7 @@ func newAPI(t *testing.T, change ...func(*Server)) *testAPI {
 	logger := slog.New(slog.NewTextHandler(a.log, nil))
 	db, err := store.Open(t.Context(), store.Options{
 		Path: filepath.Join(t.TempDir(), "torc.db"), Now: clock, OnCommit: wake.Publish, Log: logger,
+		Beat: 24 * time.Hour, // a heartbeat would read the clock while the test sets it
 	})
 	if err != nil {
 		t.Fatal(err)

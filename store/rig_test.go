@@ -48,6 +48,7 @@ func newRig(tb testing.TB, jobs ...rigJob) *rig {
 	s, err := Open(r.ctx, Options{
 		Path: filepath.Join(tb.TempDir(), "torc.db"), Now: func() time.Time { return r.now }, AsNetwork: *asNetwork, InMemory: *inMemory,
 		OnCommit: func(c Changes) { r.changes = append(r.changes, c) },
+		Beat:     24 * time.Hour, // a heartbeat would read the clock while the test sets it
 		tune:     r.tune,
 	})
 	if err != nil {
@@ -63,10 +64,8 @@ func newRig(tb testing.TB, jobs ...rigJob) *rig {
 	return r
 }
 
-// tune has the rig's database record its statements. A heartbeat after ten seconds would
-// read the clock while the test sets it.
+// tune has the rig's database record its statements.
 func (r *rig) tune(o *sqlite.Options) {
-	o.Beat = 24 * time.Hour
 	o.Prepared = func(query string) { r.prepared = append(r.prepared, query) }
 }
 

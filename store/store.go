@@ -24,6 +24,9 @@ type Options struct {
 
 	Now func() time.Time // the clock; time.Now if nil
 	Log *slog.Logger     // slog.Default() if nil
+	// Beat is the interval of the owner's heartbeat; ten seconds if 0. A heartbeat reads
+	// the clock in a goroutine of its own.
+	Beat time.Duration
 	// OnCommit is called by the writer after each commit that changed
 	// something, in commit order. It must not block and must not call the store.
 	OnCommit func(core.Changes)
@@ -63,7 +66,7 @@ type Store struct {
 func Open(ctx context.Context, o Options) (*Store, error) {
 	e := core.NewShared(core.Settings{Log: o.Log, OnCommit: o.OnCommit, Notify: o.Notify, HoldLimit: o.HoldLimit})
 	options := sqlite.Options{
-		Path: o.Path, InMemory: o.InMemory, Now: o.Now, Log: o.Log, Failpoint: o.Failpoint, AsNetwork: o.AsNetwork,
+		Path: o.Path, InMemory: o.InMemory, Now: o.Now, Log: o.Log, Beat: o.Beat, Failpoint: o.Failpoint, AsNetwork: o.AsNetwork,
 		Translate: row.WithStatuses, OnCommit: e.Committed, Forget: e.Forget,
 	}
 	if o.tune != nil {
