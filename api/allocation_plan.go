@@ -3,7 +3,8 @@ package api
 import "github.com/torc-slurm/torc-slurm/workflow/compute"
 
 // AllocationPlanRequest asks which allocations suit the jobs of a workflow that have not
-// begun.
+// begun. For a workflow that does not exist, it is the first line of a request to
+// /workflows/definition/allocation_plan; the lines of the definition follow.
 type AllocationPlanRequest struct {
 	SchedulerOptions
 	Offline     bool `json:"offline,omitempty"`      // ask Slurm nothing
@@ -16,7 +17,7 @@ type AllocationPlanRequest struct {
 // AllocationPlan says which allocations suit the jobs of a workflow that have not begun,
 // why these, and what they cost.
 type AllocationPlan struct {
-	WorkflowID int64 `json:"workflow_id"`
+	WorkflowID int64 `json:"workflow_id"` // 0 for a definition
 	compute.AllocationPlan
 	// Choices are the sets of allocations that the daemon compares for the ready jobs, the
 	// chosen one first. There are none without ready jobs, offline, and without a forecast;

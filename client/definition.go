@@ -14,6 +14,19 @@ import (
 // streamed. A repetition with the same key, if not empty, returns the workflow that the
 // first call created.
 func (c Workflows) CreateDefinition(ctx context.Context, d *workflow.Definition, key string) (*api.DefinitionResponse, error) {
+	if key != "" {
+		ctx = repeatable(ctx)
+	}
+	out := new(api.DefinitionResponse)
+	err := postLines(ctx, c, "/workflows/definition", out, func(w io.Writer) error { return api.WriteDefinition(w, d, key) })
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// postLines posts lines of JSON while they are written, and reads the answer.
+func postLines(ctx context.Context, c Workflows, path string, out any, write func(w io.Writer) error) error {
 	var open *io.PipeReader // of the latest try
 	written := make(chan struct{})
 	close(written)
@@ -33,20 +46,13 @@ func (c Workflows) CreateDefinition(ctx context.Context, d *workflow.Definition,
 		open, written = r, done
 		go func() {
 			defer close(done)
-			w.CloseWithError(api.WriteDefinition(w, d, key))
+			w.CloseWithError(write(w))
 		}()
 		return r, nil
 	}
-	if key != "" {
-		ctx = repeatable(ctx)
-	}
-	req, err := c.request(ctx, http.MethodPost, "/workflows/definition", body, "application/x-ndjson")
+	req, err := c.request(ctx, http.MethodPost, path, body, "application/x-ndjson")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out := new(api.DefinitionResponse)
-	if err := c.answer(req, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return c.answer(req, out)
 }

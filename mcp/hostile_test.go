@@ -12,11 +12,11 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/spec"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
-
-	"github.com/torc-slurm/torc-slurm/spec"
 )
 
 // torcTools are the tools of torc's server with their required parameters: prompts that
@@ -165,8 +165,8 @@ func TestUsageAndPlan(t *testing.T) {
 	r.must("get_slurm_sacct", object{"workflow_id": id}).has(`"total_slurm_jobs":0`, `"records":[]`)
 	r.refused("get_slurm_sacct", object{"workflow_id": 999}, workflow.CodeNotFound, "999")
 	s := New(Options{Mode: Read, Spec: spec.Options{Dir: r.dir}, Connect: func(context.Context) (*client.Client, error) { return r.daemon, nil },
-		Plan: func(_ context.Context, loaded *spec.Result, q PlanRequest) (*compute.AllocationPlan, error) {
-			return &compute.AllocationPlan{Account: q.Account, Warnings: []string{loaded.Definition.Name}}, nil
+		Plan: func(_ context.Context, _ *client.Client, loaded *spec.Result, q PlanRequest) (*api.AllocationPlan, error) {
+			return &api.AllocationPlan{AllocationPlan: compute.AllocationPlan{Account: q.Account, Warnings: []string{loaded.Definition.Name}}}, nil
 		}})
 	text, err := s.carryOut(t.Context(), "plan", func(ctx context.Context, c *call) (any, error) {
 		return planAllocations(ctx, c, planAllocationsIn{SpecJSON: held, Account: "proj"})

@@ -13,10 +13,10 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/internal/redact"
 	"github.com/torc-slurm/torc-slurm/spec"
-	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // Options configure a Server.
@@ -39,8 +39,8 @@ type Options struct {
 	// Spec are the options for reading specifications. Files that these name are read only in
 	// the folder Dir.
 	Spec spec.Options
-	// Plan plans allocations for a specification on this machine's cluster.
-	Plan func(ctx context.Context, loaded *spec.Result, q PlanRequest) (*compute.AllocationPlan, error)
+	// Plan makes the daemon plan allocations for a specification.
+	Plan func(ctx context.Context, c *client.Client, loaded *spec.Result, q PlanRequest) (*api.AllocationPlan, error)
 	// Redact removes secrets.
 	Redact *redact.Redactor
 	Log    *slog.Logger

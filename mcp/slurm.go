@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/torc-slurm/torc-slurm/api"
-	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 func (s *Server) addSlurmTools() {
@@ -56,7 +55,7 @@ type planAllocationsIn struct {
 }
 
 type planAllocationsOut struct {
-	compute.AllocationPlan
+	api.AllocationPlan
 }
 
 func planAllocations(ctx context.Context, c *call, in planAllocationsIn) (out planAllocationsOut, err error) {
@@ -64,7 +63,7 @@ func planAllocations(ctx context.Context, c *call, in planAllocationsIn) (out pl
 	if err != nil {
 		return out, err
 	}
-	plan, err := c.server.Plan(ctx, loaded, PlanRequest{in.Account, in.Partition, in.HPCProfile, in.SkipTestOnly})
+	plan, err := c.server.Plan(ctx, c.Client, loaded, PlanRequest{in.Account, in.Partition, in.HPCProfile, in.SkipTestOnly})
 	if err != nil {
 		return out, err
 	}

@@ -116,6 +116,16 @@ func New(o Options) *Scheduler {
 	return s
 }
 
+// Over returns a scheduler that plans the workflows of another database with what this one
+// knows of the cluster. Their passes take turns. It must not request anything.
+func (s *Scheduler) Over(st *store.Store) *Scheduler {
+	o := s.Options
+	o.Store, o.Submitter = st, nil
+	over := New(o)
+	over.turn = s.turn
+	return over
+}
+
 // Run makes passes over all submitted workflows until ctx ends.
 func (s *Scheduler) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)

@@ -3,10 +3,14 @@ package service
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/scheduler"
+	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
+	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
@@ -44,6 +48,9 @@ func (s *Service) PlanAllocations(ctx context.Context, workflowID int64, q *api.
 	if answer.AllocationPlan, err = scheduler.PlanAllocations(ctx, r.work, r.site, o); err != nil || q.Offline || s.Scheduler == nil {
 		return answer, err
 	}
+	if answer.NoForecast = foreign(ctx, s, r.site); answer.NoForecast != "" {
+		return answer, nil
+	}
 	report, err := planReady(ctx, s, workflowID, q)
 	if err != nil {
 		answer.Warnings = append(answer.Warnings, fmt.Sprintf("the allocations for the ready jobs are not planned: %v", err))
@@ -51,6 +58,44 @@ func (s *Service) PlanAllocations(ctx context.Context, workflowID int64, q *api.
 	}
 	answer.Choices, answer.NoForecast = each(report.Choices, fromChoice), report.NoForecast
 	return answer, nil
+}
+
+// PlanDefinition plans the allocations of a workflow that does not exist, like those of one.
+// Create writes it to a database in memory, which is discarded, and returns its id.
+func PlanDefinition(ctx context.Context, s *Service, q *api.AllocationPlanRequest, create func(ctx context.Context, scratch *store.Store) (int64, error)) (answer api.AllocationPlan, err error) {
+	scratch, err := store.Open(ctx, store.Options{InMemory: true, Now: s.Now, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return answer, err
+	}
+	defer func() { err = errors.Join(err, scratch.Close()) }()
+	id, err := create(ctx, scratch)
+	if err != nil {
+		return answer, err
+	}
+	if err := scratch.Workflows.Initialize(ctx, id, store.InitializeOptions{}); err != nil {
+		return answer, err
+	}
+	tried := *s
+	tried.Store = scratch
+	if s.Scheduler != nil {
+		tried.Scheduler = s.Scheduler.Over(scratch)
+	}
+	answer, err = tried.PlanAllocations(ctx, id, q)
+	answer.WorkflowID = 0
+	return answer, err
+}
+
+// foreign returns why the daemon cannot say when allocations on a site would start: it is on
+// another one. It is empty if it can.
+func foreign(ctx context.Context, s *Service, site *siteconfigs.Site) string {
+	if s.Site == nil {
+		return ""
+	}
+	here, err := s.Site(ctx)
+	if err != nil || here.Name == site.Name {
+		return ""
+	}
+	return fmt.Sprintf("the daemon is on %s and does not know the queue of %s", here.Title(), site.Title())
 }
 
 // planReady plans the allocations of the ready jobs, as a submission would request them.

@@ -3,6 +3,7 @@ package handler
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,54 +39,32 @@ func (h definitions) routes() []rest.Route {
 
 // createDefinition reads the lines while they arrive, so that neither side holds
 // a large workflow in memory.
-func (h definitions) createDefinition(r *rest.Request[rest.None, rest.None]) (api.DefinitionResponse, error) {
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != DefinitionMedia {
-		return api.DefinitionResponse{}, rest.TextErrorf(http.StatusUnsupportedMediaType, "Content type error: send %s", DefinitionMedia)
-	}
-	lines := &definitionReader{lines: bufio.NewReaderSize(r.Request.Body, 1<<16)}
-	first, err := lines.next()
+func (h definitions) createDefinition(r *rest.Request[rest.None, rest.None]) (answer api.DefinitionResponse, err error) {
+	lines, err := streamedDefinition(r.Request)
 	if err != nil {
-		return api.DefinitionResponse{}, err
+		return answer, err
 	}
-	if first.Workflow == nil {
-		return api.DefinitionResponse{}, rest.TextErrorf(http.StatusUnprocessableEntity, "line 1: the first line of a definition must be the workflow")
-	}
-	header := &first.Workflow.Definition
-	header.Metadata, header.SlurmDefaults = raw(header.Metadata), raw(header.SlurmDefaults)
-	if caller := access.CallerOf(r.Context()); caller.Known {
-		header.User = caller.User
-	}
-	d, err := h.Store.Workflows.BeginDefinition(r.Context(), header, first.Workflow.Key)
+	d, err := lines.begin(r.Context(), h.Store, nil)
 	if err != nil {
-		return api.DefinitionResponse{}, err
+		return answer, err
 	}
 	if id, jobs, finished, err := d.Finished(r.Context()); finished || err != nil {
 		return api.DefinitionResponse{WorkflowID: id, JobCount: jobs}, err
 	}
-	answer, err := h.readDefinition(r, d, lines)
-	if closeErr := d.Close(); err == nil {
-		err = closeErr
-	}
+	err = lines.finish(d, func(jobs, files int64) (err error) {
+		answer.JobCount = jobs
+		answer.WorkflowID, err = d.Finish(r.Context(), jobs, files)
+		return err
+	})
 	return answer, err
 }
 
-func (h definitions) readDefinition(r *rest.Request[rest.None, rest.None], d *store.DefinitionWriter, lines *definitionReader) (api.DefinitionResponse, error) {
-	for {
-		line, err := lines.next()
-		if err != nil {
-			return api.DefinitionResponse{}, err
-		}
-		if line.Workflow != nil {
-			return api.DefinitionResponse{}, rest.TextErrorf(http.StatusUnprocessableEntity, "line %d: duplicate workflow", lines.number)
-		}
-		if err := d.Add(definitionChunk(line)); err != nil {
-			return api.DefinitionResponse{}, err
-		}
-		if line.End != nil {
-			id, err := d.Finish(r.Context(), line.End.Jobs, line.End.Files)
-			return api.DefinitionResponse{WorkflowID: id, JobCount: line.End.Jobs}, err
-		}
+// streamedDefinition returns the reader of a request whose body has a definition.
+func streamedDefinition(r *http.Request) (*definitionReader, error) {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != DefinitionMedia {
+		return nil, rest.TextErrorf(http.StatusUnsupportedMediaType, "Content type error: send %s", DefinitionMedia)
 	}
+	return &definitionReader{lines: bufio.NewReaderSize(r.Body, 1<<16)}, nil
 }
 
 // definitionReader reads the lines of a definition.
@@ -95,37 +74,88 @@ type definitionReader struct {
 	text   []byte // of the line; reused
 }
 
+// begin reads the header of a definition, and begins to write the definition to a database.
+// The key is that of the header if it is nil.
+func (d *definitionReader) begin(ctx context.Context, st *store.Store, key *string) (*store.DefinitionWriter, error) {
+	first, err := d.next()
+	if err != nil {
+		return nil, err
+	}
+	if first.Workflow == nil {
+		return nil, rest.TextErrorf(http.StatusUnprocessableEntity, "line %d: the first line of a definition must be the workflow", d.number)
+	}
+	if key == nil {
+		key = &first.Workflow.Key
+	}
+	header := &first.Workflow.Definition
+	header.Metadata, header.SlurmDefaults = raw(header.Metadata), raw(header.SlurmDefaults)
+	if caller := access.CallerOf(ctx); caller.Known {
+		header.User = caller.User
+	}
+	return st.Workflows.BeginDefinition(ctx, header, *key)
+}
+
+// finish reads the lines after the header, and calls end with the counts of the last one. It
+// closes the writer.
+func (d *definitionReader) finish(w *store.DefinitionWriter, end func(jobs, files int64) error) (err error) {
+	defer func() {
+		if closeErr := w.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	for {
+		line, err := d.next()
+		if err != nil {
+			return err
+		}
+		if line.Workflow != nil {
+			return rest.TextErrorf(http.StatusUnprocessableEntity, "line %d: duplicate workflow", d.number)
+		}
+		if err := w.Add(definitionChunk(line)); err != nil {
+			return err
+		}
+		if line.End != nil {
+			return end(line.End.Jobs, line.End.Files)
+		}
+	}
+}
+
 // next reads a line. It returns an error at the end of the text, because a definition
 // must end with an end line.
 func (d *definitionReader) next() (*api.DefinitionLine, error) {
-	d.number++
-	text, err := d.read()
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil, rest.TextErrorf(http.StatusBadRequest, "line %d: the definition ended without an end line", d.number)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, rest.BodyReadError(err)
-	case err != nil:
-		return nil, err
-	}
 	line := &api.DefinitionLine{}
-	err = rest.CheckCost(text, reflect.TypeFor[api.DefinitionLine]())
-	if err == nil {
-		if err = json.Unmarshal(text, line); err != nil {
-			err = rest.BodyError(err)
-		}
-	}
-	if err != nil {
-		var refused *rest.TextError
-		if errors.As(err, &refused) {
-			refused.Text = fmt.Sprintf("line %d: %s", d.number, refused.Text)
-		}
+	if err := d.decode(line); err != nil {
 		return nil, err
 	}
 	if err := checkFreeParts(line); err != nil {
 		return nil, rest.TextErrorf(http.StatusUnprocessableEntity, "line %d: Json deserialize error: %v", d.number, err)
 	}
 	return line, nil
+}
+
+// decode reads a line into the value that a pointer points to.
+func (d *definitionReader) decode(line any) error {
+	d.number++
+	text, err := d.read()
+	switch {
+	case errors.Is(err, io.EOF):
+		return rest.TextErrorf(http.StatusBadRequest, "line %d: the definition ended without an end line", d.number)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return rest.BodyReadError(err)
+	case err != nil:
+		return err
+	}
+	err = rest.CheckCost(text, reflect.TypeOf(line).Elem())
+	if err == nil {
+		if err = json.Unmarshal(text, line); err != nil {
+			err = rest.BodyError(err)
+		}
+	}
+	var refused *rest.TextError
+	if errors.As(err, &refused) {
+		refused.Text = fmt.Sprintf("line %d: %s", d.number, refused.Text)
+	}
+	return err
 }
 
 // checkFreeParts applies checkFreeJSON to the free-form fields of a line.

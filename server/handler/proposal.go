@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/api"
-	"github.com/torc-slurm/torc-slurm/server/access"
 	"github.com/torc-slurm/torc-slurm/server/rest"
 	"github.com/torc-slurm/torc-slurm/service"
 	"github.com/torc-slurm/torc-slurm/store"
@@ -108,21 +107,9 @@ func (h proposals) tryDefinition(ctx context.Context, text string) (jobs int64, 
 }
 
 // define writes the workflow of a text, and finishes it.
-func (h proposals) define(ctx context.Context, text, key string, finish func(d *store.DefinitionWriter, jobs, files int64) error) (err error) {
+func (h proposals) define(ctx context.Context, text, key string, finish func(d *store.DefinitionWriter, jobs, files int64) error) error {
 	lines := &definitionReader{lines: bufio.NewReader(strings.NewReader(text))}
-	first, err := lines.next()
-	if err != nil {
-		return err
-	}
-	if first.Workflow == nil {
-		return workflow.Errorf(workflow.CodeInvalid, "the first line of a definition must be the workflow")
-	}
-	header := &first.Workflow.Definition
-	header.Metadata, header.SlurmDefaults = raw(header.Metadata), raw(header.SlurmDefaults)
-	if caller := access.CallerOf(ctx); caller.Known {
-		header.User = caller.User
-	}
-	d, err := h.Store.Workflows.BeginDefinition(ctx, header, key)
+	d, err := lines.begin(ctx, h.Store, &key)
 	if err != nil {
 		return err
 	}
@@ -132,24 +119,5 @@ func (h proposals) define(ctx context.Context, text, key string, finish func(d *
 		}
 		return err
 	}
-	defer func() {
-		if closeErr := d.Close(); err == nil {
-			err = closeErr
-		}
-	}()
-	for {
-		line, err := lines.next()
-		if err != nil {
-			return err
-		}
-		if line.Workflow != nil {
-			return workflow.Errorf(workflow.CodeInvalid, "line %d: duplicate workflow", lines.number)
-		}
-		if err := d.Add(definitionChunk(line)); err != nil {
-			return err
-		}
-		if line.End != nil {
-			return finish(d, line.End.Jobs, line.End.Files)
-		}
-	}
+	return lines.finish(d, func(jobs, files int64) error { return finish(d, jobs, files) })
 }

@@ -57,6 +57,7 @@ var scopes = map[string]Scope{
 	"POST /workflows/{id}/slurm_usage":                Refused,
 	"POST /workflows/{id}/regenerate":                 Refused,
 	"POST /workflows/{id}/allocation_plan":            Refused,
+	"POST /workflows/definition/allocation_plan":      Refused,
 	"POST /workflows/{id}/reset":                      Refused,
 	"POST /workflows/{id}/reset_jobs":                 Refused,
 	"POST /jobs/{id}/retry":                           Refused,

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
+	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/logfile"
@@ -20,7 +21,6 @@ import (
 	"github.com/torc-slurm/torc-slurm/mcp"
 	"github.com/torc-slurm/torc-slurm/spec"
 	"github.com/torc-slurm/torc-slurm/workflow"
-	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // Name is the name of torc's program that the command replaces.
@@ -104,12 +104,12 @@ func serve(ctx context.Context, a *cli.Factory, version string, mode mcp.Mode, o
 			return outputdir.Under(a, named)
 		},
 		LogFiles: logFiles,
-		Plan: func(ctx context.Context, loaded *spec.Result, q mcp.PlanRequest) (*compute.AllocationPlan, error) {
+		Plan: func(ctx context.Context, c *client.Client, loaded *spec.Result, q mcp.PlanRequest) (*api.AllocationPlan, error) {
 			p := schedulergen.SpecPlan{Partition: q.Partition, NoEstimates: q.NoEstimates}
 			p.Defaults()
 			p.Charge(q.Account)
 			p.Profile = q.Profile
-			return schedulergen.PlanSpec(ctx, a, loaded, &p)
+			return schedulergen.PlanSpec(ctx, a, c, loaded, &p)
 		},
 		Spec: specfile.Options(a, specfile.Flags{}),
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/allocate"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/schedulergen"
+	"github.com/torc-slurm/torc-slurm/spec"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
@@ -38,13 +39,13 @@ func newPlan(a *cli.Factory, name string) *cobra.Command {
 		Short: "Plan allocations for jobs, with their cost and the load of the cluster",
 		Long: `Show which allocations the jobs of a specification, or the jobs of a workflow that have
 not started, would need, in which partitions, their maximum cost, and whether to request
-few large or many small ones. It considers idle nodes, pending jobs, and Slurm's estimates (sbatch
---test-only). Nothing is submitted. ` + "`torc-slurm submit`" + ` does not
+few large or many small ones. The daemon considers idle nodes, pending jobs, and Slurm's estimates
+(sbatch --test-only). Nothing is created or submitted. ` + "`torc-slurm submit`" + ` does not
 need this command: it requests allocations when they are needed.
 
-For a specification this command polls Slurm, for a workflow its daemon does. Of the
-ready jobs of a workflow it also shows which sets of allocations the daemon compares,
-when each is expected to start and to end the jobs, and which one it would request and why.`,
+Of the jobs that are ready, or would be, it also shows which sets of allocations the daemon
+compares, when each is expected to start and to end the jobs, and which one it would request and
+why. With --offline a specification is planned without the daemon.`,
 		Example: `  torc-slurm slurm ` + name + ` sweep.yaml
   torc-slurm slurm ` + name + ` 12 --prefer cost
   torc-slurm slurm ` + name + ` --offline --profile kestrel -a myproject sweep.yaml`,
@@ -56,7 +57,7 @@ when each is expected to start and to end the jobs, and which one it would reque
 	f := cmd.Flags()
 	f.StringVarP(&flags.partition, "partition", "p", "", "`PARTITION` for all jobs (default: the best for each)")
 	allocate.AddPrefer(cmd, &flags.prefer)
-	f.BoolVar(&flags.offline, "offline", false, "ask Slurm nothing")
+	f.BoolVar(&flags.offline, "offline", false, "ask Slurm nothing, and for a specification not the daemon")
 	f.BoolVar(&flags.skipTestOnly, "skip-test-only", false, "skip Slurm's estimates")
 	cmd.RunE = cli.Checked(flags.Check, func(cmd *cobra.Command, args []string) error {
 		p, err := planOf(cmd.Context(), a, args[0], &flags)
@@ -68,22 +69,32 @@ when each is expected to start and to end the jobs, and which one it would reque
 	return cmd
 }
 
-// planOf plans a specification in this process, and makes the daemon plan a workflow.
+// planOf makes the daemon plan a specification or a workflow.
 func planOf(ctx context.Context, a *cli.Factory, ref string, flags *adviceFlags) (*plan, error) {
 	if id, err := strconv.ParseInt(ref, 10, 64); err == nil && id > 0 && !cli.Exists(a, ref) {
 		return planWorkflow(ctx, a, id, flags)
-	}
-	if flags.prefer != "" {
-		return nil, cli.UsageErrorf("--prefer is for workflows, whose ready jobs the daemon plans; %s is a specification", ref)
 	}
 	loaded, _, err := loadSpecText(a, ref)
 	if err != nil {
 		return nil, err
 	}
-	p, err := schedulergen.PlanSpec(ctx, a, loaded, &schedulergen.SpecPlan{
-		PlanFlags: flags.PlanFlags, Partition: flags.partition, Offline: flags.offline, NoEstimates: flags.skipTestOnly,
-	})
-	return &plan{AllocationPlan: p}, err
+	p, err := planSpec(ctx, a, loaded, flags)
+	if err != nil {
+		return nil, err
+	}
+	return &plan{&p.AllocationPlan, p.Choices, p.NoForecast}, nil
+}
+
+func planSpec(ctx context.Context, a *cli.Factory, loaded *spec.Result, flags *adviceFlags) (*api.AllocationPlan, error) {
+	q := &schedulergen.SpecPlan{PlanFlags: flags.PlanFlags, Partition: flags.partition, Prefer: flags.prefer, NoEstimates: flags.skipTestOnly}
+	if flags.offline {
+		return schedulergen.PlanOffline(ctx, a, loaded, q)
+	}
+	c, err := a.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return schedulergen.PlanSpec(ctx, a, c.Client, loaded, q)
 }
 
 // planWorkflow makes the daemon plan the remaining jobs of a workflow.

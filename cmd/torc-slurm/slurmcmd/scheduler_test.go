@@ -468,9 +468,6 @@ Cost: at most 0.0 node-hours, for which the site charges 0.0
 				`POST /workflows/12/allocation_plan {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5,"prefer":"cost"}`,
 			},
 		}},
-		clitest.Case{Args: "slurm plan --prefer time away.yaml", Want: clitest.Result{
-			Status: 2, Stderr: "error: --prefer is for workflows, whose ready jobs the daemon plans; away.yaml is a specification\n",
-		}},
 		clitest.Case{Args: "slurm plan 12", Routes: clitest.Routes{plan: {Status: 409, Body: `{"error":{"message":"no site"}}`}}, Want: clitest.Result{
 			Status: 3,
 			Stderr: "error: no HPC profile specified and no system detected\n" +
