@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/torc-slurm/torc-slurm/bench/queue/cluster"
 	"github.com/torc-slurm/torc-slurm/bench/queue/work"
@@ -120,9 +122,11 @@ func (s *start) trial(c cell, seed uint64) (*trial, error) {
 	return &trial{cluster: own, progress: p, fleet: work.NewFleet(own, p), past: s.past, auto: s.auto}, nil
 }
 
-// outcomes returns the result of each contender in a cell, by its name.
-func (s *start) outcomes(c cell, seed uint64) (map[string]result, error) {
+// outcomes returns the result of each contender in a cell, by its name. Those that are known are
+// not simulated again.
+func (s *start) outcomes(c cell, seed uint64, known map[string]result) (map[string]result, error) {
 	out := make(map[string]result)
+	maps.Copy(out, known)
 	run := func(e contender, limit int64) (result, error) {
 		t, err := s.trial(c, seed)
 		if err != nil {
@@ -130,20 +134,22 @@ func (s *start) outcomes(c cell, seed uint64) (map[string]result, error) {
 		}
 		return t.run(e, limit), nil
 	}
-	for _, e := range planners {
+	for _, e := range slices.Concat(planners, fixedChoices) {
+		if _, has := out[e.name]; has {
+			continue
+		}
 		r, err := run(e.contender, giveUp)
 		if err != nil {
 			return nil, err
 		}
 		out[e.name] = r
 	}
+	if _, has := out[nameOracle]; has {
+		return out, nil
+	}
 	best := result{Completion: giveUp}
 	for _, e := range fixedChoices {
-		r, err := run(e.contender, giveUp)
-		if err != nil {
-			return nil, err
-		}
-		if out[e.name] = r; r.Completion < best.Completion {
+		if r := out[e.name]; r.Completion < best.Completion {
 			best = r
 		}
 	}
@@ -158,4 +164,9 @@ func (s *start) outcomes(c cell, seed uint64) (map[string]result, error) {
 	}
 	out[nameOracle] = best
 	return out, nil
+}
+
+// complete reports whether results have all contenders.
+func complete(results map[string]result) bool {
+	return !slices.ContainsFunc(names(), func(name string) bool { _, has := results[name]; return !has })
 }

@@ -103,7 +103,7 @@ func (f *facts) resolve(s *scheduler.Snapshot, doubts []scheduler.Doubt) bool {
 	known := len(f.probes)
 	for i := range doubts[:min(len(doubts), probesPerPlan)] {
 		r := &doubts[i].Request
-		f.t.calls.testOnly++
+		f.t.calls.TestOnly++
 		start, ok := f.t.cluster.Estimate(cluster.Request{
 			Partitions: []int{0}, Nodes: r.Nodes, Limit: int64(r.Walltime / time.Second),
 			Each: cluster.Resources{CPUs: r.Node.CPUs, MemoryMB: r.Node.MemoryBytes >> 20, GPUs: r.Node.GPUs},
@@ -122,10 +122,10 @@ func (f *facts) ask(now int64) {
 	if f.cluster != nil && at(now).Sub(f.cluster.At) < loadsEvery*time.Second {
 		return
 	}
-	f.t.calls.sinfo++
+	f.t.calls.Sinfo++
 	if now-f.reservations >= reservationsEvery {
 		f.reservations = now
-		f.t.calls.scontrol++
+		f.t.calls.Scontrol++
 	}
 	f.cluster = clusterOf(f.t.cluster)
 }

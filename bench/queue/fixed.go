@@ -27,7 +27,7 @@ func (f fixed) begin(t *trial) {
 			if _, err := t.fleet.Request(shape); err != nil {
 				panic(err) // shape keeps to the limits of the partition
 			}
-			t.calls.sbatch++
+			t.calls.Sbatch++
 		}
 	}
 	t.fleet.Changed = func() {

@@ -13,8 +13,24 @@ type grid struct {
 	site    *site
 	cells   []cell
 	seeds   int
+	first   uint64 // seed
 	workers int
+	kept    *kept // nil: results are not kept
 	say     func(format string, args ...any)
+}
+
+// outcomes returns the result of each contender in a cell, as far as possible from those that are kept.
+func (g *grid) outcomes(c cell, seed uint64, start func() *start) (map[string]result, error) {
+	about := situation{g.site.String(), c.String(), seed}
+	known := g.kept.of(about)
+	if complete(known) {
+		return known, nil
+	}
+	all, err := start().outcomes(c, seed, known)
+	if err != nil {
+		return nil, err
+	}
+	return all, g.kept.add(about, all)
 }
 
 // outcome has the results of a contender in a cell, one for each seed.
@@ -56,7 +72,7 @@ func (g *grid) run() (figures, error) {
 	starts := make(map[key]func() *start)
 	for _, c := range g.cells {
 		for seed := range uint64(g.seeds) {
-			k := key{work.PartitionOf(c.workload), c.load, seed + 1}
+			k := key{work.PartitionOf(c.workload), c.load, g.first + seed}
 			units = append(units, unit{c, k})
 			if starts[k] == nil {
 				starts[k] = sync.OnceValue(func() *start { return newStart(g.site, k.partition, k.load, k.seed) })
@@ -73,7 +89,7 @@ func (g *grid) run() (figures, error) {
 		group.Go(func() {
 			for i := range next {
 				u := units[i]
-				all[i], errs[i] = starts[u.key]().outcomes(u.cell, u.seed)
+				all[i], errs[i] = g.outcomes(u.cell, u.seed, starts[u.key])
 				progress.Lock()
 				done++
 				g.say("%d/%d  %s seed %d", done, len(units), u.cell, u.seed)

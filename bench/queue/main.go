@@ -34,12 +34,15 @@ var (
 type options struct {
 	site      site
 	seeds     int
+	first     int
 	workers   int
 	quick     bool
 	fairShare bool
 	cells     string
 	swf       string
 	csv       string
+	keep      string
+	again     string
 	trace     string
 }
 
@@ -56,6 +59,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.SetOutput(stderr)
 	flags.IntVar(&o.site.nodes, "nodes", 1000, "nodes of the cluster")
 	flags.IntVar(&o.seeds, "seeds", 3, "runs of each cell with other jobs; the table has medians")
+	flags.IntVar(&o.first, "first", 1, "the seed of the first run; those of the others follow")
 	flags.IntVar(&o.workers, "j", runtime.NumCPU(), "simulations at a time")
 	flags.BoolVar(&o.quick, "quick", false, "one seed, loads up to 95 %, and only jobs that declare three times their runtime")
 	flags.StringVar(&o.cells, "cells", "", "patterns LOAD/WORKLOAD/DECLARED of the cells to simulate, separated by commas, such as '80/*/3' (default: all)")
@@ -65,7 +69,9 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.IntVar(&o.site.auto.MaxAllocations, "max-allocations", 0, "max_allocations of the plans (default: that of the product)")
 	flags.IntVar(&o.site.auto.MaxSubmitPerMinute, "max-submit", 0, "max_submit_per_minute of the plans (default: that of the product)")
 	flags.StringVar(&o.csv, "csv", "", "write a line for each cell, contender and seed to this file")
-	flags.StringVar(&o.trace, "trace", "", "print the plans of this contender (before, planner) in the cells, with seed 1, instead of the table")
+	flags.StringVar(&o.keep, "keep", "", "keep the results in this file, and do not simulate again what it has")
+	flags.StringVar(&o.again, "again", "", "contenders that are simulated again although their results are kept, separated by commas")
+	flags.StringVar(&o.trace, "trace", "", "print the plans of this contender (before, planner) in the cells, with the first seed, instead of the table")
 	flags.Usage = func() {
 		fmt.Fprintln(stderr, "usage: queue [flags]\n\nworkloads:")
 		list, about := work.Names()
@@ -81,8 +87,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	switch {
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case o.seeds < 1 || o.workers < 1 || o.site.nodes < 100:
-		return o, fmt.Errorf("-seeds and -j are at least 1, -nodes is at least 100")
+	case o.seeds < 1 || o.first < 1 || o.workers < 1 || o.site.nodes < 100:
+		return o, fmt.Errorf("-seeds, -first and -j are at least 1, -nodes is at least 100")
 	}
 	return o, nil
 }
@@ -114,13 +120,19 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return trace(&o, cells, stdout)
 	}
 	began := time.Now()
-	g := grid{site: &o.site, cells: cells, seeds: o.seeds, workers: o.workers, say: func(format string, args ...any) {
+	g := grid{site: &o.site, cells: cells, seeds: o.seeds, first: uint64(o.first), workers: o.workers, say: func(format string, args ...any) {
 		fmt.Fprintf(stderr, format+"\n", args...)
 	}}
 	if o.quick {
 		g.seeds = 1
 	}
+	if o.keep != "" {
+		if g.kept, err = openKept(o.keep, strings.Split(o.again, ",")); err != nil {
+			return err
+		}
+	}
 	f, err := g.run()
+	err = errors.Join(err, g.kept.close())
 	if err != nil {
 		return err
 	}
@@ -132,7 +144,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.writeCSV(file, cells), file.Close())
+	return errors.Join(f.writeCSV(file, cells, o.first), file.Close())
 }
 
 // choose returns the cells that match one of some patterns.
@@ -169,7 +181,7 @@ func trace(o *options, cells []cell, stdout io.Writer) error {
 			continue
 		}
 		for _, c := range cells {
-			t, err := newStart(&o.site, work.PartitionOf(c.workload), c.load, 1).trial(c, 1)
+			t, err := newStart(&o.site, work.PartitionOf(c.workload), c.load, uint64(o.first)).trial(c, uint64(o.first))
 			if err != nil {
 				return err
 			}

@@ -104,7 +104,7 @@ func (r *planning) plan() {
 				if x.ID == a.Allocation {
 					x.Shorten(int64(a.Shape.Walltime / time.Second))
 					r.shapes[x.ID], r.shortened[x.ID] = a.Shape, at(now)
-					r.t.calls.scontrol++
+					r.t.calls.Scontrol++
 				}
 			}
 		case scheduler.Wait, scheduler.Pause:
@@ -116,7 +116,7 @@ func (r *planning) plan() {
 		}
 	}
 	if canceled {
-		r.t.calls.scancel++
+		r.t.calls.Scancel++
 	}
 }
 
@@ -165,7 +165,7 @@ func (r *planning) submit(action *scheduler.Action) {
 	if r.facts != nil {
 		r.facts.expected[a.ID] = action.Expect
 	}
-	r.t.calls.sbatch++
+	r.t.calls.Sbatch++
 	r.submitted = append(r.submitted, at(r.t.cluster.Now()))
 }
 

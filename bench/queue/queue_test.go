@@ -16,7 +16,7 @@ import (
 func outcomesOf(t *testing.T, c cell, seed uint64) map[string]result {
 	t.Helper()
 	s := newStart(&site{nodes: 300}, work.PartitionOf(c.workload), c.load, seed)
-	out, err := s.outcomes(c, seed)
+	out, err := s.outcomes(c, seed, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestRun(t *testing.T) {
 func TestSummary(t *testing.T) {
 	c, d := cell{0, "forty", 1}, cell{110, "forty", 1}
 	of := func(seconds int64) outcome {
-		return outcome{{Finished: true, Completion: seconds, Used: 90, Allocated: 100, Calls: calls{squeue: seconds / 60}}}
+		return outcome{{Finished: true, Completion: seconds, Used: 90, Allocated: 100, Calls: calls{Squeue: seconds / 60}}}
 	}
 	f := figures{
 		c: {namePlanner: of(600), nameBefore: of(1200), "4": of(600), "array": of(900), nameOracle: of(600)},

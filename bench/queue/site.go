@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/torc-slurm/torc-slurm/bench/queue/background"
 	"github.com/torc-slurm/torc-slurm/bench/queue/cluster"
 	"github.com/torc-slurm/torc-slurm/scheduler"
@@ -26,6 +28,15 @@ type site struct {
 	exact    bool                   // users know how long their jobs run
 	auto     scheduler.AutoSchedule // the limits of the plans
 	log      *background.Log
+}
+
+// String returns what the results depend on besides the cell.
+func (s *site) String() string {
+	text := fmt.Sprintf("%d nodes, priority %+v, exact %t, at most %d allocations, %d a minute", s.nodes, s.priority, s.exact, s.auto.MaxAllocations, s.auto.MaxSubmitPerMinute)
+	if s.log != nil {
+		text += ", log " + s.log.Path()
+	}
+	return text
 }
 
 // partition returns a partition of the cluster by its name. They share no nodes, so that a

@@ -58,7 +58,7 @@ func (f figures) duration(c cell, name string) string {
 }
 
 // writeCSV writes a line for each cell, contender and seed.
-func (f figures) writeCSV(w io.Writer, cells []cell) error {
+func (f figures) writeCSV(w io.Writer, cells []cell, first int) error {
 	out := csv.NewWriter(w)
 	_ = out.Write([]string{"load", "workload", "declared", "contender", "seed", "finished", "completion_s", "first_start_s", "mean_wait_s",
 		"used_core_hours", "allocated_core_hours", "waste", "requests", "calls", "sbatch", "squeue", "scancel", "sinfo", "scontrol", "update", "test_only"})
@@ -69,9 +69,9 @@ func (f figures) writeCSV(w io.Writer, cells []cell) error {
 			for i := range f[c][name] {
 				r := &f[c][name][i]
 				k := &r.Calls
-				_ = out.Write([]string{number(int64(c.load)), c.workload, number(c.declared), name, number(int64(i + 1)), strconv.FormatBool(r.Finished),
+				_ = out.Write([]string{number(int64(c.load)), c.workload, number(c.declared), name, number(int64(first + i)), strconv.FormatBool(r.Finished),
 					number(r.Completion), number(r.FirstStart), float(r.MeanWait), float(float64(r.Used) / hour), float(float64(r.Allocated) / hour), float(r.waste()),
-					number(r.Requests), number(k.total()), number(k.sbatch), number(k.squeue), number(k.scancel), number(k.sinfo), number(k.scontrol), number(k.update), number(k.testOnly)})
+					number(r.Requests), number(k.total()), number(k.Sbatch), number(k.Squeue), number(k.Scancel), number(k.Sinfo), number(k.Scontrol), number(k.Update), number(k.TestOnly)})
 			}
 		}
 	}

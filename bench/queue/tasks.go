@@ -48,7 +48,7 @@ func (r *tasksRun) submitReady() {
 		return
 	}
 	depth := r.t.progress.Depth
-	r.t.calls.sbatch += (int64(len(jobs)) + arrayTasks - 1) / arrayTasks * depth
+	r.t.calls.Sbatch += (int64(len(jobs)) + arrayTasks - 1) / arrayTasks * depth
 	for _, job := range jobs {
 		r.submit(job)
 	}
@@ -63,7 +63,7 @@ func (r *tasksRun) next() {
 	r.calling = true
 	job := r.submitted[0]
 	r.submitted = r.submitted[1:]
-	r.t.calls.sbatch += r.t.progress.Depth // those of its chain at once
+	r.t.calls.Sbatch += r.t.progress.Depth // those of its chain at once
 	r.submit(job)
 	r.t.cluster.At(r.t.cluster.Now()+sbatchEvery*r.t.progress.Depth, r.next)
 }
@@ -106,7 +106,7 @@ func (r *tasksRun) look() {
 		if t.progress.Done() {
 			return
 		}
-		t.calls.squeue++
+		t.calls.Squeue++
 		t.progress.Wake(t.cluster.Now())
 		if (t.cluster.Now()-begin)%lookEvery == 0 {
 			r.again()
@@ -129,7 +129,7 @@ func (r *tasksRun) again() {
 		return
 	}
 	if r.array {
-		r.t.calls.sbatch++
+		r.t.calls.Sbatch++
 		for _, job := range failed {
 			r.submit(job)
 		}

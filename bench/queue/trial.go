@@ -8,11 +8,11 @@ import (
 
 // calls counts the calls of Slurm.
 type calls struct {
-	sbatch, squeue, scancel, sinfo, scontrol, update, testOnly int64
+	Sbatch, Squeue, Scancel, Sinfo, Scontrol, Update, TestOnly int64
 }
 
 func (c *calls) total() int64 {
-	return c.sbatch + c.squeue + c.scancel + c.sinfo + c.scontrol + c.update + c.testOnly
+	return c.Sbatch + c.Squeue + c.Scancel + c.Sinfo + c.Scontrol + c.Update + c.TestOnly
 }
 
 // trial is one contender that runs one workflow on a cluster.
@@ -65,7 +65,7 @@ func (t *trial) run(c contender, giveUp int64) result {
 	}
 	if r.Finished {
 		r.Completion = p.End - begin
-		t.calls.scancel += min(t.fleet.CancelPending(), 1)
+		t.calls.Scancel += min(t.fleet.CancelPending(), 1)
 		t.cluster.Run(t.cluster.Now()+hour, t.fleet.Done)
 	}
 	if p.Attempts > 0 {
@@ -86,18 +86,18 @@ func (t *trial) poll() {
 		}
 		elapsed := t.cluster.Now() - begin
 		if len(t.fleet.Allocations) > 0 {
-			t.calls.squeue++
+			t.calls.Squeue++
 			if t.expects {
 				t.cluster.Expect(0)
 			}
 			for _, a := range t.fleet.Allocations {
 				if a.Begun() && elapsed%120 == 0 {
-					t.calls.update++
+					t.calls.Update++
 					break
 				}
 			}
 			if elapsed%hour == 0 {
-				t.calls.sinfo++
+				t.calls.Sinfo++
 			}
 		}
 		t.cluster.At(t.cluster.Now()+60, tick)

@@ -74,6 +74,9 @@ type Log struct {
 	bad        []string
 }
 
+// Path returns the name of its file.
+func (l *Log) Path() string { return l.path }
+
 // mostBad is how many bad lines are reported.
 const mostBad = 20
 
