@@ -9,5 +9,9 @@ const BasePath = "/torc-service/v1"
 // by them.
 const UserAgent = "torc-slurm"
 
+// DoorHeader is the header in which clients say how a change came in, as people read it in
+// the audit: cli, mcp or agent.
+const DoorHeader = "Torc-Door"
+
 // Version is the version of the HTTP API that clients negotiate with.
 const Version = "0.23.0"

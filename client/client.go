@@ -25,6 +25,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/internal/peer"
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
+	"github.com/torc-slurm/torc-slurm/workflow/audit"
 )
 
 // Options are the address of the daemon and the credentials of the caller.
@@ -58,6 +59,8 @@ type Options struct {
 	// Retries is how often a failed request is repeated; 4 if zero, never if
 	// negative. A request that is not idempotent is not repeated.
 	Retries int
+	// Door is how changes come in whose context has no door; empty: not said.
+	Door audit.Door
 	// Log, if not nil, receives a line per retry at level debug.
 	Log *slog.Logger
 	// PeerUID asks the kernel for the user at the other end of a connection; peer.UID
@@ -103,6 +106,7 @@ type Client struct {
 type conn struct {
 	base string
 	http *retryablehttp.Client
+	door audit.Door // of calls whose context has none; empty: not said
 }
 
 // New returns a client, which connects with its first call. The error is about the options:
@@ -141,7 +145,7 @@ func New(o Options) (*Client, error) {
 	case retries < 0:
 		retries = 0
 	}
-	c := &conn{base: strings.TrimRight(o.URL, "/"), http: retryablehttp.NewClient()}
+	c := &conn{base: strings.TrimRight(o.URL, "/"), http: retryablehttp.NewClient(), door: o.Door}
 	c.http.HTTPClient = &http.Client{Transport: o.credentials(base, transport, func() bool { return !listener.elsewhere.Load() })}
 	c.http.RetryMax = retries
 	c.http.RetryWaitMin = 50 * time.Millisecond
@@ -240,6 +244,11 @@ func (c *conn) request(ctx context.Context, method, path string, body any, media
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	req.Header.Set("User-Agent", api.UserAgent)
+	if door := audit.DoorOf(ctx); door != audit.Rule {
+		req.Header.Set(api.DoorHeader, string(door))
+	} else if c.door != "" {
+		req.Header.Set(api.DoorHeader, string(c.door))
+	}
 	if body != nil {
 		req.Header.Set("Content-Type", media)
 	}

@@ -3,7 +3,9 @@ package client
 import (
 	"context"
 	"fmt"
+	"iter"
 	"net/http"
+	"net/url"
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
@@ -45,4 +47,31 @@ func (c Holds) ResolveEach(ctx context.Context, workflowID int64, v *api.HoldVer
 		return nil, err
 	}
 	return out.Outcomes, nil
+}
+
+// VerdictFilter selects remembered verdicts; zero values do not filter.
+type VerdictFilter struct {
+	Page
+	WorkflowID  int64
+	Fingerprint string
+}
+
+// Verdicts lists the verdicts that are remembered, also those of deleted workflows, and what
+// became of their jobs.
+func (c Holds) Verdicts(ctx context.Context, f VerdictFilter) iter.Seq2[hold.EarlierVerdict, error] {
+	query := values("fingerprint", f.Fingerprint)
+	if f.WorkflowID != 0 {
+		query.Set("workflow_id", fmt.Sprint(f.WorkflowID))
+	}
+	return pages[hold.EarlierVerdict](ctx, c, "/holds/verdicts", f.Page, query)
+}
+
+// SuggestPolicy returns a retry policy that decides as the verdicts of a workflow did, or of
+// all if its id is 0. At least minJobs jobs must have failed alike.
+func (c Holds) SuggestPolicy(ctx context.Context, workflowID, minJobs int64) (*hold.SuggestedPolicy, error) {
+	query := url.Values{"min_jobs": {fmt.Sprint(minJobs)}}
+	if workflowID != 0 {
+		query.Set("workflow_id", fmt.Sprint(workflowID))
+	}
+	return call[hold.SuggestedPolicy](ctx, c, http.MethodGet, "/holds/suggested_policy?"+query.Encode(), nil)
 }

@@ -3,7 +3,6 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -25,14 +24,18 @@ type pendingFailedIn struct {
 }
 
 type earlierRow struct {
-	WorkflowID int64  `json:"workflow_id"`
-	JobID      int64  `json:"job_id"`
+	WorkflowID int64  `json:"workflow_id" jsonschema:"which may be deleted"`
+	JobID      int64  `json:"job_id" jsonschema:"the first of its jobs"`
+	Jobs       int64  `json:"jobs" jsonschema:"how many jobs it decided"`
 	At         string `json:"at"`
-	Action     string `json:"action" jsonschema:"retry or fail"`
+	State      string `json:"state" jsonschema:"decided, or of a proposal: proposed, rejected or expired"`
+	Action     string `json:"action" jsonschema:"retry, fail or ask"`
 	With       string `json:"with,omitempty" jsonschema:"new requirements of the retry"`
 	Author     string `json:"author"`
+	Door       string `json:"door,omitempty" jsonschema:"how it came in: cli, api, mcp, agent, or rule if nobody decided"`
 	Reason     string `json:"reason"`
-	Outcome    string `json:"outcome,omitempty" jsonschema:"how the retry ended; absent until it has"`
+	Rejected   string `json:"rejected,omitempty" jsonschema:"who rejected it, and why"`
+	Outcome    string `json:"outcome,omitempty" jsonschema:"how the retries ended; absent until one has"`
 }
 
 type failureGroup struct {
@@ -55,6 +58,7 @@ type failureGroup struct {
 	RetriesLeft int64        `json:"retries_left" jsonschema:"how often each of them can still be retried by a decision"`
 	Stderr      untrusted    `json:"stderr_tail" jsonschema:"the end of the example's stderr"`
 	Earlier     []earlierRow `json:"earlier_verdicts,omitempty" jsonschema:"decisions about such failures before, the latest first"`
+	Experience  string       `json:"experience,omitempty" jsonschema:"what became of all jobs that failed alike and were decided before"`
 }
 
 type pendingFailedOut struct {
@@ -113,25 +117,19 @@ func (c *call) failureGroup(ctx context.Context, g *hold.HoldGroup) (failureGrou
 	}
 	for i := range g.Earlier {
 		v := &g.Earlier[i]
-		row := earlierRow{WorkflowID: v.WorkflowID, JobID: v.JobID, At: timeText(v.AtMS), Action: "retry", Author: v.Author, Reason: v.Reason, Outcome: v.Outcome}
-		if v.Status == workflow.Failed {
-			row.Action = "fail"
+		row := earlierRow{
+			WorkflowID: v.WorkflowID, JobID: v.JobID, Jobs: v.Jobs, At: timeText(v.AtMS), State: string(v.State), Action: string(v.Action), With: v.With(),
+			Author: v.Author, Door: v.Door, Reason: v.Reason, Outcome: v.Outcome,
 		}
-		for _, part := range []struct{ name, value string }{{"memory", v.Memory}, {"runtime", v.Runtime}, {"num_cpus", numberText(v.NumCPUs)}} {
-			if part.value != "" {
-				row.With = strings.TrimPrefix(row.With+", "+part.name+" "+part.value, ", ")
-			}
+		if v.State == hold.Rejected {
+			row.Rejected = strings.TrimSuffix(v.DecidedBy+": "+v.Note, ": ")
 		}
 		out.Earlier = append(out.Earlier, row)
 	}
-	return out, nil
-}
-
-func numberText(n int64) string {
-	if n == 0 {
-		return ""
+	if g.Experience != nil {
+		out.Experience = g.Experience.Text()
 	}
-	return fmt.Sprint(n)
+	return out, nil
 }
 
 type classifyIn struct {

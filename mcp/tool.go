@@ -15,6 +15,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/internal/terminal"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/audit"
 )
 
 // tool describes a tool.
@@ -62,7 +63,7 @@ func add[In, Out any](s *Server, t tool, handle func(ctx context.Context, c *cal
 
 // carryOut makes a call when it is its turn, and returns the answer as the agent gets it.
 func (s *Server) carryOut(ctx context.Context, name string, handle func(context.Context, *call) (any, error)) (answer json.RawMessage, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	ctx, cancel := context.WithTimeout(audit.WithDoor(ctx, audit.MCP), callTime)
 	defer cancel()
 	defer context.AfterFunc(s.serving, cancel)()
 	select {

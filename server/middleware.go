@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"runtime/debug"
 
+	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/access"
 	"github.com/torc-slurm/torc-slurm/server/connlimit"
 	"github.com/torc-slurm/torc-slurm/server/rest"
+	"github.com/torc-slurm/torc-slurm/workflow/audit"
 )
 
 // middleware adds to the mux what every request needs: a span id, headers, credentials,
@@ -59,6 +61,7 @@ func (s *Server) middleware(mux *http.ServeMux) http.Handler {
 			defer s.idle.end()
 		}
 		ctx := access.WithCaller(r.Context(), caller)
+		ctx = audit.WithDoor(ctx, doorOf(caller, r))
 		ctx = rest.WithSpan(ctx, span)
 		r = r.WithContext(ctx)
 		if pattern == "" {
@@ -70,6 +73,14 @@ func (s *Server) middleware(mux *http.ServeMux) http.Handler {
 		}
 		mux.ServeHTTP(status, r)
 	})
+}
+
+// doorOf returns how a request came in. A running job has no choice.
+func doorOf(caller access.Caller, r *http.Request) audit.Door {
+	if caller.JobOf != 0 {
+		return audit.Job
+	}
+	return audit.Named(r.Header.Get(api.DoorHeader))
 }
 
 // panicked answers a request whose handler panicked, unless it has been answered already,

@@ -6,6 +6,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // ResolveHolds classifies held jobs, or, in a dry run, says what would become of each. A job
@@ -38,4 +39,29 @@ func (s *Service) ResolveHoldsEach(ctx context.Context, workflowID int64, q *api
 	}
 	outcomes, err := s.Store.Holds.ResolveEach(ctx, workflowID, q.Verdicts, store.ResolveOptions{DryRun: q.DryRun, Force: q.Force})
 	return api.VerdictOutcomes{Outcomes: outcomes}, err
+}
+
+// Holds has the operations on what is remembered of held jobs.
+type Holds struct{ Store *store.Store }
+
+// rememberedAtOnce is how many verdicts are read at once.
+const rememberedAtOnce = 10_000
+
+// SuggestPolicy returns a retry policy that decides as the verdicts of a workflow did, or, if
+// its id is 0, those of all. At least minJobs jobs must have failed alike; fewer than 1 is
+// CodeInvalid.
+func (s Holds) SuggestPolicy(ctx context.Context, workflowID, minJobs int64) (hold.SuggestedPolicy, error) {
+	if minJobs < 1 {
+		return hold.SuggestedPolicy{}, workflow.Errorf(workflow.CodeInvalid, "min_jobs %d: it must be at least 1", minJobs)
+	}
+	var all []hold.EarlierVerdict
+	for {
+		page, total, err := s.Store.Holds.Verdicts(ctx, store.VerdictFilter{WorkflowID: workflowID}, store.Page{Offset: int64(len(all)), Limit: rememberedAtOnce})
+		if err != nil {
+			return hold.SuggestedPolicy{}, err
+		}
+		if all = append(all, page...); len(page) == 0 || int64(len(all)) >= total {
+			return hold.Suggest(all, minJobs), nil
+		}
+	}
 }

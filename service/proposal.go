@@ -8,6 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/audit"
 	"github.com/torc-slurm/torc-slurm/workflow/proposal"
 )
 
@@ -24,7 +25,7 @@ type Proposals struct{ Service *Service }
 func (p Proposals) Propose(ctx context.Context, by Caller, q *api.NewProposal, definedJobs int64) (api.ProposalOutcome, error) {
 	n := store.NewProposal{
 		Proposal: proposal.Proposal{
-			WorkflowID: q.WorkflowID, Kind: q.Kind, Author: cmp.Or(q.Author, by.User), Door: cmp.Or(q.Door, "api"),
+			WorkflowID: q.WorkflowID, Kind: q.Kind, Author: cmp.Or(q.Author, by.User), Door: cmp.Or(q.Door, string(audit.DoorOf(ctx))),
 			Reason: q.Reason, Evidence: q.Evidence, JobCount: definedJobs,
 		},
 		Change: proposal.Change{Verdicts: q.Verdicts, Requirements: q.Requirements, Definition: q.Definition, Force: q.Force},

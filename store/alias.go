@@ -36,6 +36,8 @@ type (
 	ComputeNodeFilter = record.ComputeNodeFilter
 	// EventFilter selects events of a workflow.
 	EventFilter = record.EventFilter
+	// VerdictFilter selects remembered verdicts.
+	VerdictFilter = view.VerdictFilter
 	// ProposalFilter selects proposals.
 	ProposalFilter = view.ProposalFilter
 	// FileFilter selects files of a workflow.

@@ -33,7 +33,7 @@ func classifyJob(tx *core.Tx, id int64, w hold.Classification, force bool) (hold
 	}
 	f := engine.NewFinisher(tx, r)
 	c := engine.Change{Job: id, Op: workflow.OpClassify, From: l.Status, To: w.Status}
-	cause, fingerprint, err := lastFailure(tx, &l, r)
+	cause, failure, err := lastFailure(tx, &l, r)
 	if err != nil {
 		return o, err
 	}
@@ -43,7 +43,7 @@ func classifyJob(tx *core.Tx, id int64, w hold.Classification, force bool) (hold
 		}
 		o.Attempt = c.Next.Attempt
 	}
-	if err := engine.RecordClassification(tx, r, &l, w, o.Asks, fingerprint); err != nil {
+	if err := engine.RecordClassification(tx, r, &l, w, o.Asks, failure); err != nil {
 		return o, err
 	}
 	if l.Status = w.Status; w.Status.IsComplete() {
@@ -84,18 +84,18 @@ func classifyByUpdate(tx *core.Tx, id int64, u *workflow.JobUpdate) error {
 	return err
 }
 
-// lastFailure returns why the latest attempt of a job ended, and the fingerprint of that;
-// zero values if none is recorded.
-func lastFailure(tx *core.Tx, l *core.LeasedJob, r *view.Run) (c workflow.Cause, fingerprint string, err error) {
+// lastFailure returns why the latest attempt of a job ended, and what it has in common with
+// others that failed alike; zero values if none is recorded.
+func lastFailure(tx *core.Tx, l *core.LeasedJob, r *view.Run) (c workflow.Cause, alike hold.AlikeFailure, err error) {
 	var evidence string
 	err = tx.Row(`SELECT COALESCE(MAX(cause), ''), COALESCE(MAX(return_code), 0), COALESCE(MAX(cause_text), ''), COALESCE(MAX(evidence), '{}') FROM attempt
 		WHERE job_id = ? AND run_id = ? AND attempt_id = ?`, []any{l.JobID, r.RunID, l.Attempt}, &c.Kind, &c.ReturnCode, &c.Text, &evidence)
 	if err != nil {
-		return c, "", fmt.Errorf("read attempt %d of job %d: %w", l.Attempt, l.JobID, err)
+		return c, alike, fmt.Errorf("read attempt %d of job %d: %w", l.Attempt, l.JobID, err)
 	}
 	var e workflow.Evidence
 	if err := json.Unmarshal([]byte(evidence), &e); err != nil {
-		return c, "", fmt.Errorf("read the evidence of job %d: %w", l.JobID, err)
+		return c, alike, fmt.Errorf("read the evidence of job %d: %w", l.JobID, err)
 	}
-	return c, hold.NewHeldJob(l.JobID, l.WorkflowID, l.Name, workflow.Hold{}, c, e).Fingerprint, nil
+	return c, hold.NewAlikeFailure(c, e), nil
 }

@@ -30,12 +30,12 @@ type ResolveOptions struct {
 // Resolve ends the holds of jobs in one transaction, and returns the outcome for each. A
 // hold that cannot end has an error there; the others are resolved.
 func (s Holds) Resolve(
-	_ context.Context, workflowID int64, which HoldSelection, w hold.Classification, o ResolveOptions,
+	ctx context.Context, workflowID int64, which HoldSelection, w hold.Classification, o ResolveOptions,
 ) (outcomes []hold.HoldOutcome, err error) {
 	if err := w.Validate(); err != nil {
 		return nil, err
 	}
-	err = s.resolve(workflowID, o, func(x *holdResolver) error {
+	err = s.resolve(ctx, workflowID, o, func(x *holdResolver) error {
 		if err := x.allowed(&w); err != nil {
 			return err
 		}
@@ -51,9 +51,9 @@ func (s Holds) Resolve(
 // ResolveEach applies a list of verdicts in one transaction, and returns the outcome for
 // each. A rejected entry has an error there; the others take effect.
 func (s Holds) ResolveEach(
-	_ context.Context, workflowID int64, verdicts []hold.HoldVerdict, o ResolveOptions,
+	ctx context.Context, workflowID int64, verdicts []hold.HoldVerdict, o ResolveOptions,
 ) (outcomes []hold.VerdictOutcome, err error) {
-	err = s.resolve(workflowID, o, func(x *holdResolver) error {
+	err = s.resolve(ctx, workflowID, o, func(x *holdResolver) error {
 		outcomes = make([]hold.VerdictOutcome, len(verdicts))
 		for i := range verdicts {
 			var err error
@@ -66,10 +66,10 @@ func (s Holds) ResolveEach(
 	return outcomes, err
 }
 
-func (s Holds) resolve(workflowID int64, o ResolveOptions, do func(*holdResolver) error) error {
-	carryOut := s.shared.Do
+func (s Holds) resolve(ctx context.Context, workflowID int64, o ResolveOptions, do func(*holdResolver) error) error {
+	carryOut := s.shared.By(ctx).Do
 	if o.DryRun {
-		carryOut = s.shared.Propose
+		carryOut = s.shared.By(ctx).Propose
 	}
 	return carryOut("resolve holds", func(tx *core.Tx) error {
 		r, err := core.LoadRun(tx, workflowID)
@@ -87,12 +87,15 @@ type holdResolver struct {
 	o       ResolveOptions
 	decided map[int64]string // job names by id, decided by earlier entries
 	held    []hold.HeldJob   // before the first entry; nil: not read
+	// proposal is the proposal that is carried out; 0 if there is none.
+	proposal int64
 }
 
 // verdict applies an entry. A rejection is an outcome, not an error.
 func (x *holdResolver) verdict(i int, v *hold.HoldVerdict) (hold.VerdictOutcome, error) {
 	o := hold.VerdictOutcome{Entry: i, Jobs: []hold.HoldOutcome{}}
 	w, err := v.Classification()
+	w.ProposalID = x.proposal
 	if err == nil {
 		err = x.allowed(&w)
 	}

@@ -164,10 +164,13 @@ func TestEarlierVerdicts(t *testing.T) {
 	_, err = r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids[1:2]}, hold.Classification{Status: workflow.Failed, Author: "bob", Reason: "no"}, ResolveOptions{})
 	r.must(err)
 	r.failAll(h, "a")
-	earlier, err := r.Holds.Earlier(r.ctx, held[0].Fingerprint, 10)
+	earlier, all, err := r.Holds.Earlier(r.ctx, held[0].Fingerprint, 10)
 	r.must(err)
-	if len(earlier) != 2 || earlier[0].Author != "bob" || earlier[0].Outcome != "" || earlier[1].Outcome != "failed (exit)" || earlier[1].NumCPUs != 2 {
+	if len(earlier) != 2 || earlier[0].Author != "bob" || earlier[0].Outcome != "" || earlier[1].Outcome != "failed again" || earlier[1].NumCPUs != 2 {
 		t.Errorf("%+v", earlier)
+	}
+	if got := all.Text(); got != "0 of 1 retry succeeded, 1 job was given up" {
+		t.Error(got)
 	}
 	held, err = r.Holds.List(r.ctx, r.workflow)
 	r.must(err)

@@ -26,8 +26,8 @@ type NewProposal struct {
 // Propose finds out what a change would do to each job, and stores it. A part that cannot be
 // carried out is refused with the reason, and the rest is proposed; if nothing is left, or
 // nothing is stored, the id is 0.
-func (s Proposals) Propose(_ context.Context, n NewProposal) (p proposal.Proposal, refused []proposal.Refusal, err error) {
-	err = s.shared.Do("propose", func(tx *core.Tx) error {
+func (s Proposals) Propose(ctx context.Context, n NewProposal) (p proposal.Proposal, refused []proposal.Refusal, err error) {
+	err = s.shared.By(ctx).Do("propose", func(tx *core.Tx) error {
 		p = n.Proposal
 		if err := p.Check(n.Life, tx.NowMS); err != nil {
 			return err
@@ -45,7 +45,10 @@ func (s Proposals) Propose(_ context.Context, n NewProposal) (p proposal.Proposa
 		if n.DryRun || p.JobCount == 0 || n.AllOrNothing && len(refused) > 0 {
 			return nil
 		}
-		return insertProposal(tx, &p, &change)
+		if err := insertProposal(tx, &p, &change); err != nil {
+			return err
+		}
+		return rememberProposed(tx, &p, &change)
 	})
 	return p, refused, err
 }
@@ -121,8 +124,8 @@ func insertProposal(tx *core.Tx, p *proposal.Proposal, change *proposal.Change) 
 // Apply carries out a proposal in one transaction, after checking it again: that it is open,
 // that its jobs are as they were, and that the effect on each is the proposed one. Otherwise
 // it returns CodeConflict, and nothing has changed.
-func (s Proposals) Apply(_ context.Context, id int64, user string) (p proposal.Proposal, err error) {
-	err = s.shared.Do("apply a proposal", func(tx *core.Tx) error {
+func (s Proposals) Apply(ctx context.Context, id int64, user string) (p proposal.Proposal, err error) {
+	err = s.shared.By(ctx).Do("apply a proposal", func(tx *core.Tx) error {
 		stored, err := core.GetOne(tx, "proposal", id, view.SelectProposal, view.ScanProposal)
 		if err != nil {
 			return err
@@ -197,6 +200,9 @@ func decide(tx *core.Tx, p *proposal.Proposal, to proposal.State, user, note str
 		string(to), p.DecidedMS, user, note, of, p.ID); err != nil {
 		return fmt.Errorf("decide about proposal %d: %w", p.ID, err)
 	}
+	if err := rememberDecision(tx, p); err != nil {
+		return err
+	}
 	if p.WorkflowID == 0 {
 		return nil
 	}
@@ -204,8 +210,8 @@ func decide(tx *core.Tx, p *proposal.Proposal, to proposal.State, user, note str
 }
 
 // Reject closes a proposal that is not applied; CodeConflict if it is closed.
-func (s Proposals) Reject(_ context.Context, id int64, user, note string) (p proposal.Proposal, err error) {
-	err = s.shared.Do("reject a proposal", func(tx *core.Tx) error {
+func (s Proposals) Reject(ctx context.Context, id int64, user, note string) (p proposal.Proposal, err error) {
+	err = s.shared.By(ctx).Do("reject a proposal", func(tx *core.Tx) error {
 		stored, err := core.GetOne(tx, "proposal", id, view.SelectProposal, view.ScanProposal)
 		if err != nil {
 			return err

@@ -33,7 +33,7 @@ func carryOutVerdicts(tx *core.Tx, p *proposal.Proposal, change *proposal.Change
 	if err != nil {
 		return nil, nil, err
 	}
-	x := &holdResolver{tx: tx, r: r, o: ResolveOptions{Force: change.Force}, decided: map[int64]string{}}
+	x := &holdResolver{tx: tx, r: r, o: ResolveOptions{Force: change.Force}, decided: map[int64]string{}, proposal: p.ID}
 	var left []hold.HoldVerdict
 	for i, v := range change.Verdicts {
 		if v.Author = p.Author; user != p.Author {

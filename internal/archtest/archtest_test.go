@@ -48,6 +48,7 @@ var mayImport = map[string][]string{
 var roomMayImport = map[string][]string{
 	"workflow/action":    {"workflow"},
 	"workflow/artifact":  {},
+	"workflow/audit":     {},
 	"workflow/compute":   {"workflow"},
 	"workflow/event":     {"workflow"},
 	"workflow/failure":   {"workflow", "workflow/compute"},

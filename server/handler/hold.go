@@ -5,6 +5,8 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/rest"
+	"github.com/torc-slurm/torc-slurm/service"
+	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
@@ -14,6 +16,8 @@ type holds struct{ *Deps }
 func (h holds) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("GET", "/holds", "List the jobs that wait for a classification, grouped by how they failed", h.listHolds),
+		rest.Handle("GET", "/holds/verdicts", "List the verdicts that are remembered, also those of deleted workflows, and what became of their jobs", List(h.listVerdicts, same)),
+		rest.Handle("GET", "/holds/suggested_policy", "Get a retry policy that decides as was decided before", h.suggestPolicy),
 		rest.Handle("GET", "/workflows/{id}/failure_groups", "List the jobs that failed in this run, grouped by how they failed", h.failureGroups),
 		rest.Handle("POST", "/workflows/{id}/resolve_holds", "Classify held jobs; each is resolved or rejected by itself", h.resolveHolds, rest.Bulk),
 		rest.Handle("POST", "/workflows/{id}/hold_verdicts", "Classify held jobs by a list of verdicts; each entry is applied or rejected by itself", h.resolveHoldsEach, rest.Bulk),
@@ -38,12 +42,34 @@ func (h holds) listHolds(r *rest.Request[holdListParams, rest.None]) (api.HoldLi
 	list := api.HoldList{Groups: hold.GroupHeld(held)}
 	for i := range list.Groups[:min(len(list.Groups), rememberedGroups)] {
 		g := &list.Groups[i]
-		if g.Earlier, err = h.Store.Holds.Earlier(r.Context(), g.Fingerprint, earlierVerdicts); err != nil {
+		if g.Earlier, g.Experience, err = h.Store.Holds.Earlier(r.Context(), g.Fingerprint, earlierVerdicts); err != nil {
 			return api.HoldList{}, err
 		}
 	}
 	return list, nil
 }
+
+type verdictListParams struct {
+	WorkflowID  *int64  `query:"workflow_id" doc:"of this workflow; of all without it"`
+	Fingerprint *string `query:"fingerprint" doc:"about jobs that failed in this way"`
+	pageParams
+}
+
+func (h holds) listVerdicts(r *rest.Request[verdictListParams, rest.None], page store.Page) ([]hold.EarlierVerdict, int64, error) {
+	return h.Store.Holds.Verdicts(r.Context(), store.VerdictFilter{WorkflowID: Or(r.Params.WorkflowID, 0), Fingerprint: Or(r.Params.Fingerprint, "")}, page)
+}
+
+type suggestionParams struct {
+	WorkflowID *int64 `query:"workflow_id" doc:"from the verdicts of this workflow; from all without it"`
+	MinJobs    *int64 `query:"min_jobs" doc:"so many jobs must have failed alike; 3 without it"`
+}
+
+func (h holds) suggestPolicy(r *rest.Request[suggestionParams, rest.None]) (hold.SuggestedPolicy, error) {
+	return service.Holds{Store: h.Store}.SuggestPolicy(r.Context(), Or(r.Params.WorkflowID, 0), Or(r.Params.MinJobs, usualMinJobs))
+}
+
+// usualMinJobs is how many jobs must have failed alike for a rule to be suggested.
+const usualMinJobs = 3
 
 type failureGroupParams struct {
 	IDParams

@@ -90,6 +90,8 @@ var scopes = map[string]Scope{
 	"POST /jobs/{id}/complete_job/{status}/{run_id}":             Refused,
 	"POST /jobs/{id}/retry/{run_id}":                             Refused,
 	"GET /holds":                                                 Refused,
+	"GET /holds/verdicts":                                        Refused, // also those of other workflows
+	"GET /holds/suggested_policy":                                Refused,
 	"GET /proposals":                                             Refused, // also those of other workflows
 	"GET /proposals/{id}":                                        Refused,
 	"POST /proposals":                                            Refused,

@@ -2,11 +2,13 @@ package core
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"log/slog"
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/audit"
 )
 
 // Shared is what all use cases share: their settings, and what they cache of the database.
@@ -51,8 +53,23 @@ func NewShared(o Settings) *Shared {
 // Do runs a use case and returns after its commit. fn may run twice, and only the effects
 // of one run remain, so it must reset its results. A use case must not start another one.
 func (e *Shared) Do(name string, fn func(*Tx) error) error {
-	return e.DB.Do(name, func(raw *sqlite.Tx) error {
-		tx := &Tx{Tx: raw, Shared: e}
+	return e.By(context.Background()).Do(name, fn)
+}
+
+// By returns what runs use cases of somebody who came in by the door of ctx, as the log of
+// events will say. The context does not end them.
+func (e *Shared) By(ctx context.Context) Entrance { return Entrance{e, audit.DoorOf(ctx)} }
+
+// Entrance runs use cases that came in by a door.
+type Entrance struct {
+	shared *Shared
+	door   audit.Door
+}
+
+// Do is Shared.Do.
+func (e Entrance) Do(name string, fn func(*Tx) error) error {
+	return e.shared.DB.Do(name, func(raw *sqlite.Tx) error {
+		tx := &Tx{Tx: raw, Shared: e.shared, Door: e.door}
 		if err := fn(tx); err != nil {
 			return err
 		}
@@ -72,6 +89,11 @@ var errUndo = errors.New("a proposal")
 // Propose runs a use case and rolls it back; fn keeps the proposal. It returns the error
 // with which the use case would be rejected.
 func (e *Shared) Propose(name string, fn func(*Tx) error) error {
+	return e.By(context.Background()).Propose(name, fn)
+}
+
+// Propose is Shared.Propose.
+func (e Entrance) Propose(name string, fn func(*Tx) error) error {
 	err := e.Do(name, func(tx *Tx) error {
 		if err := fn(tx); err != nil {
 			return err

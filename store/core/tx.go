@@ -11,6 +11,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/audit"
 )
 
 // Tx is the transaction of one use case. It belongs to the writer's goroutine and must not
@@ -18,6 +19,7 @@ import (
 type Tx struct {
 	*sqlite.Tx
 	Shared  *Shared
+	Door    audit.Door // by which the change came in
 	counts  map[statusCount]int64
 	causes  map[causeKey]causeCount
 	events  []loggedEvent // not yet written, in order

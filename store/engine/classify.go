@@ -30,13 +30,17 @@ func (f *Finisher) RetryClassified(l *core.LeasedJob, cause workflow.Cause, v re
 	return n, o.Said, err
 }
 
-// RecordClassification records who ended a hold, and why; the fingerprint is that of the
-// failure.
-func RecordClassification(tx *core.Tx, r *view.Run, l *core.LeasedJob, w hold.Classification, asks, fingerprint string) error {
-	_, err := tx.Insert(`INSERT INTO classification (workflow_id, job_id, run_id, attempt_id, at_ms, status, author, reason, confidence, memory, runtime,
-			num_cpus, fingerprint)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.WorkflowID, l.JobID, r.RunID, l.Attempt, tx.NowMS, int64(w.Status), w.Author, w.Reason, string(w.Confidence), w.Memory, w.Runtime,
-		w.NumCPUs, fingerprint)
+// RecordClassification records who ended a hold, and why, and remembers it for failures like
+// this one.
+func RecordClassification(tx *core.Tx, r *view.Run, l *core.LeasedJob, w hold.Classification, asks string, failure hold.AlikeFailure) error {
+	memory, err := rememberVerdict(tx, r, l, w, failure)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Insert(`INSERT INTO classification (workflow_id, job_id, run_id, attempt_id, at_ms, status, author, reason, confidence, memory, runtime,
+			num_cpus, fingerprint, memory_id)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.WorkflowID, l.JobID, r.RunID, l.Attempt, tx.NowMS, int64(w.Status), w.Author, w.Reason, string(w.Confidence), w.Memory, w.Runtime,
+		w.NumCPUs, failure.Fingerprint, memory)
 	if err != nil {
 		return fmt.Errorf("record the classification of job %d: %w", l.JobID, err)
 	}

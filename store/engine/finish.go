@@ -209,6 +209,9 @@ func (f *Finisher) AnnounceStatus(l *core.LeasedJob, c workflow.Cause, reason st
 	if !ok {
 		return nil
 	}
+	if err := f.noteOutcome(l); err != nil {
+		return err
+	}
 	if err := f.firstFailure(l, c); err != nil {
 		return err
 	}

@@ -78,26 +78,63 @@ func scanHeld(r sqlite.Scanner) (hold.HeldJob, error) {
 	return j, nil
 }
 
-// Earlier returns the latest classifications of jobs that failed alike, the latest first,
-// and how the attempt after each ended.
-func (s Holds) Earlier(ctx context.Context, fingerprint string, limit int64) ([]hold.EarlierVerdict, error) {
-	list, err := sqlite.SelectContext(ctx, s.DB.Read, scanEarlier, `SELECT c.workflow_id, c.job_id, c.at_ms, c.status, c.author, c.reason, c.confidence,
-			c.memory, c.runtime, c.num_cpus, n.status, COALESCE(n.cause, '')
-		FROM classification c LEFT JOIN attempt n ON c.status = {ready} AND n.job_id = c.job_id AND n.run_id = c.run_id AND n.attempt_id = c.attempt_id + 1
-		WHERE c.fingerprint = ? AND c.fingerprint != '' ORDER BY c.id DESC LIMIT ?`, fingerprint, limit)
-	return list, sqlite.Wrap(err, "read the classifications of jobs that failed like %s", fingerprint)
+// VerdictFilter selects remembered verdicts; zero values match all.
+type VerdictFilter struct {
+	Fingerprint string
+	WorkflowID  int64
 }
 
-func scanEarlier(r sqlite.Scanner) (v hold.EarlierVerdict, err error) {
-	var status *workflow.JobStatus
-	var cause string
-	err = r.Scan(&v.WorkflowID, &v.JobID, &v.AtMS, &v.Status, &v.Author, &v.Reason, &v.Confidence, &v.Memory, &v.Runtime, &v.NumCPUs, &status, &cause)
-	if status != nil {
-		if v.Outcome = status.String(); *status != workflow.Completed && cause != "" {
-			v.Outcome += " (" + cause + ")"
-		}
+const verdictColumns = `id, workflow_id, workflow_name, run_id, job_id, job_name, at_ms, state, action, author, door, reason, confidence, memory, runtime,
+	num_cpus, proposal_id, expires_ms, decided_by, note, failure, jobs, succeeded, failed, canceled, most_attempts`
+
+// Verdicts returns a page of the verdicts that are remembered, the oldest first, and how many
+// there are in all.
+func (s Holds) Verdicts(ctx context.Context, q VerdictFilter, page sqlite.Page) ([]hold.EarlierVerdict, int64, error) {
+	f := sqlite.Where(`1`)
+	if q.Fingerprint != "" {
+		f.Add(`fingerprint = ?`, q.Fingerprint)
 	}
-	return v, err
+	if q.WorkflowID != 0 {
+		f.Add(`workflow_id = ?`, q.WorkflowID)
+	}
+	return sqlite.ReadList(ctx, s.DB.Read, sqlite.List{
+		Columns: verdictColumns, From: "verdict_memory", Filter: f, ID: "id", Page: page,
+		Sortable: map[string]string{"at_ms": "at_ms", "fingerprint": "fingerprint"},
+	}, s.scanVerdict)
+}
+
+// Earlier returns the latest verdicts about jobs that failed alike, the latest first, and
+// what became of all such jobs; nil if there were none.
+func (s Holds) Earlier(ctx context.Context, fingerprint string, limit int) ([]hold.EarlierVerdict, *hold.Experience, error) {
+	list, err := sqlite.SelectContext(ctx, s.DB.Read, s.scanVerdict, `SELECT `+verdictColumns+` FROM verdict_memory
+		WHERE fingerprint = ? ORDER BY id DESC`, fingerprint)
+	if err != nil || len(list) == 0 {
+		return nil, nil, sqlite.Wrap(err, "read the verdicts about jobs that failed like %s", fingerprint)
+	}
+	all := &hold.Experience{}
+	for i := range list {
+		all.Add(&list[i])
+	}
+	return list[:min(len(list), limit)], all, nil
+}
+
+// scanVerdict reads a row of verdictColumns.
+func (s Holds) scanVerdict(r sqlite.Scanner) (v hold.EarlierVerdict, err error) {
+	var expiresMS int64
+	var failure string
+	err = r.Scan(&v.ID, &v.WorkflowID, &v.WorkflowName, &v.RunID, &v.JobID, &v.JobName, &v.AtMS, &v.State, &v.Action, &v.Author, &v.Door, &v.Reason, &v.Confidence,
+		&v.Memory, &v.Runtime, &v.NumCPUs, &v.ProposalID, &expiresMS, &v.DecidedBy, &v.Note, &failure, &v.Jobs, &v.Succeeded, &v.Failed, &v.Canceled, &v.MostAttempts)
+	if err != nil {
+		return v, err
+	}
+	if err := json.Unmarshal([]byte(failure), &v.AlikeFailure); err != nil {
+		return v, fmt.Errorf("read the failure of verdict %d: %w", v.ID, err)
+	}
+	if v.State == hold.Proposed && expiresMS <= s.DB.Now().UnixMilli() {
+		v.State = hold.Expired
+	}
+	v.Outcome = v.OutcomeText()
+	return v, nil
 }
 
 // CountUserHeld counts the jobs of workflow ?1 that users hold and that are not complete.

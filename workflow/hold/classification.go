@@ -24,6 +24,8 @@ type Classification struct {
 	Memory  string `json:"memory,omitempty"`
 	Runtime string `json:"runtime,omitempty"`
 	NumCPUs int64  `json:"num_cpus,omitempty"`
+	// ProposalID is the proposal that it carries out; 0 if there was none.
+	ProposalID int64 `json:"-"`
 }
 
 // maxReason limits the reason of a classification, in bytes.

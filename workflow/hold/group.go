@@ -53,9 +53,10 @@ type HoldGroup struct {
 	// the least retries that classifications can still grant to one.
 	Attempts    int64 `json:"attempts"`
 	RetriesLeft int64 `json:"retries_left"`
-	// Earlier are classifications of jobs that failed alike, in any workflow, the latest
-	// first.
-	Earlier []EarlierVerdict `json:"earlier,omitempty"`
+	// Earlier are verdicts about jobs that failed alike, in any workflow, also in deleted
+	// ones, the latest first; Experience is what became of all such jobs.
+	Earlier    []EarlierVerdict `json:"earlier,omitempty"`
+	Experience *Experience      `json:"experience,omitempty"`
 }
 
 // GroupHeld returns held jobs grouped by workflow and fingerprint: ordered by workflow id,
@@ -94,22 +95,4 @@ func GroupHeld(jobs []HeldJob) []HoldGroup {
 		return cmp.Or(cmp.Compare(a.WorkflowID, b.WorkflowID), cmp.Compare(b.Count, a.Count), cmp.Compare(a.ExampleID, b.ExampleID))
 	})
 	return groups
-}
-
-// EarlierVerdict is an earlier classification of a job that failed alike, and what became of
-// the job.
-type EarlierVerdict struct {
-	WorkflowID int64               `json:"workflow_id"`
-	JobID      int64               `json:"job_id"`
-	AtMS       int64               `json:"at_ms"`
-	Status     workflow.JobStatus  `json:"status"` // ready or failed
-	Author     string              `json:"author,omitempty"`
-	Reason     string              `json:"reason"`
-	Confidence workflow.Confidence `json:"confidence,omitempty"`
-	Memory     string              `json:"memory,omitempty"`
-	Runtime    string              `json:"runtime,omitempty"`
-	NumCPUs    int64               `json:"num_cpus,omitempty"`
-	// Outcome is how the attempt after it ended: completed, failed (cause), …; empty for a
-	// verdict without a retry, and until it has ended.
-	Outcome string `json:"outcome,omitempty"`
 }

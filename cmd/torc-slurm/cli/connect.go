@@ -6,6 +6,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/audit"
 )
 
 // Connection is a connection to a server.
@@ -22,6 +23,7 @@ type Connection struct {
 
 // Open creates the clients of a connection.
 func (c *Connection) Open(o client.Options) (err error) {
+	o.Door = audit.CLI
 	if c.Client, err = client.New(o); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 // New returns the group of commands about held jobs.
 func New(a *cli.Factory) *cobra.Command {
 	return cli.NewGroup(a, cli.GroupManagement, "holds", "List held jobs and decide about them",
-		newList(a), newResolve(a))
+		newList(a), newResolve(a), newVerdicts(a), newSuggestPolicy(a))
 }
 
 func newList(a *cli.Factory) *cobra.Command {
@@ -26,7 +26,9 @@ func newList(a *cli.Factory) *cobra.Command {
 		Short: "List held jobs, grouped by how they failed",
 		Long: `List the held jobs (pending_failed) of a workflow, or of all. Jobs are in one group
 if they have the same cause, return code and category, and the last lines of their
-stderr differ only in numbers, times, paths and addresses.`,
+stderr differ only in numbers, times, paths and addresses. Below each group is what
+became of jobs that failed alike and were decided before, also in deleted workflows;
+"holds verdicts" lists all decisions.`,
 		Example: `  torc-slurm holds list
   torc-slurm holds list 12
   torc-slurm -f json holds list 12 | jq '.items[0].job_ids'`,
@@ -57,12 +59,14 @@ func showHolds(a *cli.Factory, groups []hold.HoldGroup) error {
 		{Title: "Deadline", Cell: deadlineOf},
 		{Title: "Held because", Cell: func(g hold.HoldGroup) string { return g.Reason }},
 		{Title: "Last lines", Only: cli.FormatCSV, Cell: func(g hold.HoldGroup) string { return strings.Join(g.LastLines, "\n") }},
+		{Title: "Before", Only: cli.FormatCSV, Cell: experienceOf},
 	}}, groups)
 	if err != nil || a.Format != cli.FormatTable {
 		return err
 	}
 	for _, g := range groups {
 		writeLastLines(a.Stdout, g)
+		writeEarlier(a.Stdout, g, a.Now().UnixMilli())
 	}
 	return nil
 }
@@ -77,12 +81,38 @@ func writeLastLines(w io.Writer, g hold.HoldGroup) {
 	}
 }
 
+// writeEarlier writes what became of jobs that failed alike, and the latest verdict about
+// them.
+func writeEarlier(w io.Writer, g hold.HoldGroup, nowMS int64) {
+	if len(g.Earlier) == 0 {
+		return
+	}
+	v := &g.Earlier[0]
+	fmt.Fprintf(w, "\n%s before: ", g.Fingerprint)
+	if e := experienceOf(g); e != "" {
+		fmt.Fprintf(w, "%s; ", e)
+	}
+	text := fmt.Sprintf("%s by %s %s ago in workflow %d: %s", verdictText(*v), byDoor(v.Author, v.Door), workflow.AgoMS(v.AtMS, nowMS), v.WorkflowID, v.Reason)
+	if o := outcomeOfVerdict(*v); o != "" {
+		text += " (" + o + ")"
+	}
+	fmt.Fprintf(w, "latest: %s\n", cli.Printable(text))
+}
+
 func failureOf(g hold.HoldGroup) string {
 	text := workflow.Cause{Kind: g.Cause, Text: g.CauseText}.Summary()
 	if g.Category != "" {
 		text = g.Category + ": " + text
 	}
 	return text
+}
+
+// experienceOf returns what became of jobs that failed like those of a group.
+func experienceOf(g hold.HoldGroup) string {
+	if g.Experience == nil {
+		return ""
+	}
+	return g.Experience.Text()
 }
 
 // deadlineOf returns the first deadline of a group, with its decision.

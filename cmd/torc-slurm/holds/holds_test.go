@@ -14,7 +14,9 @@ func wrong(args, message string) clitest.Case {
 
 func TestList(t *testing.T) {
 	const group = `{"workflow_id":12,"fingerprint":"3f9a","count":2,"example_id":42,"example_name":"sim","cause":"oom","return_code":137,"category":"memory",
-		"last_lines":["Killed\u001b[2J"],"reason":"rule io/ask","job_ids":[42,43]}`
+		"last_lines":["Killed\u001b[2J"],"reason":"rule io/ask","job_ids":[42,43],
+		"earlier":[{"id":1,"workflow_id":9,"fingerprint":"3f9a","at_ms":1,"state":"decided","action":"retry","author":"bob","door":"mcp","reason":"flaky","jobs":6,"succeeded":6,"memory":"2g","outcome":"6 of 6 retries succeeded"}],
+		"experience":{"retried":6,"succeeded":6,"failed":0}}`
 	clitest.Check(t, New,
 		clitest.Case{Args: "holds list 12", Routes: clitest.Routes{"GET /holds": {Body: `{"groups":[` + group + `]}`}}, Want: clitest.Result{
 			Stdout: `╭──────────┬─────────────┬──────┬──────────┬─────────────┬────────────┬──────────┬──────────────╮
@@ -26,9 +28,11 @@ Total: 1 groups of held jobs
 
 3f9a, last lines of the stderr of sim:
   Killed·[2J
+
+3f9a before: 6 of 6 retries succeeded; latest: retry with memory 2g by bob (mcp) 20526d12h ago in workflow 9: flaky (6 of 6 retries succeeded)
 `, Requests: []string{"GET /holds?workflow_id=12"}}},
 		clitest.Case{Args: "holds list -f csv", Routes: clitest.Routes{"GET /holds": {Body: `{"groups":[]}`}}, Want: clitest.Result{
-			Stdout: "Workflow,Fingerprint,Jobs,Example,Failure,Held since,Deadline,Held because,Last lines\n", Requests: []string{"GET /holds"}}},
+			Stdout: "Workflow,Fingerprint,Jobs,Example,Failure,Held since,Deadline,Held because,Last lines,Before\n", Requests: []string{"GET /holds"}}},
 		wrong("holds list 0", `"0" is not the id of a workflow: ids are numbers from 1`),
 	)
 }
