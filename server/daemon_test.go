@@ -39,7 +39,7 @@ func startDaemon(t *testing.T, change func(*DaemonOptions)) *Daemon {
 
 func ping(t *testing.T, e Endpoint, header string) int {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.URL+"/ping", nil)
 	if err != nil {

@@ -36,7 +36,7 @@ func dialDaemon(t *testing.T, e Endpoint, text string) net.Conn {
 	if _, err := io.WriteString(c, text); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -49,7 +49,7 @@ func pingSocket(t *testing.T, e Endpoint) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", e.Socket)
 	}}
 	defer transport.CloseIdleConnections()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.URL+"/ping", nil)
 	if err != nil {
@@ -162,7 +162,7 @@ func TestHalfOpenRequestsOverTLS(t *testing.T) {
 		transport := &http.Transport{TLSClientConfig: trusting.Clone(), ForceAttemptHTTP2: http2}
 		t.Cleanup(transport.CloseIdleConnections)
 		return func(token string) (status int, reused bool) {
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { reused = got.Reused }})
 			req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.NodeURL+"/ping", nil)
@@ -214,7 +214,7 @@ func TestHalfOpenRequestsOverTLS(t *testing.T) {
 		t.Errorf("a wrong token: %d", status)
 	}
 	for i, c := range half {
-		if err := c.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		if err := c.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := c.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) || err == nil {

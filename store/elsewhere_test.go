@@ -19,7 +19,7 @@ func TestBasicsElsewhere(t *testing.T) {
 		t.Skip("it is one of these tests itself")
 	}
 	for _, where := range []string{"-network", "-memory"} {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], where, "-test.timeout=60s", //nolint:gosec // this program
+		cmd := exec.CommandContext(t.Context(), os.Args[0], where, "-test.timeout=20m", //nolint:gosec // this program
 			"-test.run=Life|Turn|Lost|Report|Create|Update|Delete|Spawn|Reset|Client|Claim|Facts|Relations|Page|Event|Initialize|Definition|Summary")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", where, err, out)

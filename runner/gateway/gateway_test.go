@@ -38,9 +38,9 @@ func TestMain(m *testing.M) {
 }
 
 func ask(address string) {
-	c, err := net.DialTimeout("tcp", address, 10*time.Second)
+	c, err := net.DialTimeout("tcp", address, time.Minute)
 	if err == nil {
-		_ = c.SetDeadline(time.Now().Add(10 * time.Second)) // of a working connection
+		_ = c.SetDeadline(time.Now().Add(time.Minute)) // of a working connection
 		fmt.Fprintf(c, "GET %s/ping HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", api.BasePath, address)
 		var answer []byte
 		answer, err = io.ReadAll(c)

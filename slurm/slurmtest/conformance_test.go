@@ -202,7 +202,7 @@ func (s *site) until(t *testing.T, id slurm.JobID, state slurm.State) slurm.Job 
 func (s *site) accounted(t *testing.T, id slurm.JobID, state slurm.State) slurm.Accounting {
 	t.Helper()
 	var records slurm.Accounting
-	s.eventually(t, 20*time.Second, fmt.Sprintf("accounting has job %s as %s", id, state), func() bool {
+	s.eventually(t, time.Minute, fmt.Sprintf("accounting has job %s as %s", id, state), func() bool {
 		var err error
 		records, err = s.user.Accounting(t.Context(), slurm.AccountingQuery{
 			IDs: []slurm.JobID{id}, Since: s.since, Duplicates: true,

@@ -101,7 +101,7 @@ func testDependency(t *testing.T, s *site) {
 		t.Errorf("job: %+v", job)
 	}
 	s.until(t, second, slurm.Completed)
-	s.eventually(t, 30*time.Second, "the other can never start", func() bool {
+	s.eventually(t, time.Minute, "the other can never start", func() bool {
 		return s.find(t, never).Reason == "DependencyNeverSatisfied"
 	})
 }
