@@ -14,6 +14,9 @@ type NewProposal struct {
 	Evidence   string        `json:"evidence,omitempty"`
 	Author     string        `json:"author,omitempty"` // by default the calling user
 	Door       string        `json:"door,omitempty"`   // how it comes in: mcp; by default api
+	// Call is the key of the call of an agent in which it is made. Author and door are then those
+	// of the call.
+	Call string `json:"call,omitempty"`
 	// ExpiresSeconds is how long it can be applied; 24 hours by default.
 	ExpiresSeconds int64 `json:"expires_seconds,omitempty"`
 	DryRun         bool  `json:"dry_run,omitempty"` // store nothing

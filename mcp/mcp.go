@@ -25,6 +25,8 @@ type Options struct {
 	Mode    Mode
 	// User is the author of what the agent decides.
 	User string
+	// Call is the key of the call in which the daemon asks the agent; empty if a user does.
+	Call string
 	// Connect returns a client of a daemon that runs. It is called for each call of a tool,
 	// by several goroutines.
 	Connect func(context.Context) (*client.Client, error)

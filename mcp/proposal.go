@@ -151,7 +151,7 @@ func (c *call) change(ctx context.Context, n *api.NewProposal, in changeIn) (out
 		return out, nil, workflow.Errorf(workflow.CodeForbidden, "this server only reads (mode read): nothing can be changed or proposed").
 			WithHint("use dry_run to see what would change, or have a person start torc-slurm mcp with --mode propose")
 	}
-	n.Author, n.Door, n.Evidence, n.ExpiresSeconds = s.User, "mcp", in.Evidence, in.ExpiresSeconds
+	n.Author, n.Door, n.Call, n.Evidence, n.ExpiresSeconds = s.User, "mcp", s.Call, in.Evidence, in.ExpiresSeconds
 	outcome, err = c.Proposals.Propose(ctx, n)
 	if err != nil {
 		return out, nil, err

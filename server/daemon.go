@@ -82,6 +82,8 @@ type DaemonOptions struct {
 	// StartLogin starts a runner on this host for jobs that run only here; nil if they
 	// must wait for one that a user starts.
 	StartLogin func(store.LoginWork) (LoginProcess, error)
+	// Agents configures the agents that are asked about held jobs.
+	Agents AgentOptions
 	// EndLeftovers ends what a dead runner of this host left running; the argument is the
 	// runner's output directory.
 	EndLeftovers func(outputDir string) error
@@ -116,6 +118,7 @@ type Daemon struct {
 	unnamed  sync.Once     // logs once that the kernel does not name callers
 	cluster  *cluster      // nil without Slurm
 	logins   *loginRunners // nil if the daemon starts no runners
+	agents   *classifiers  // nil if the daemon asks no agents
 
 	nodes  nodeAccess
 	shares connlimit.Shares
@@ -194,6 +197,9 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 	d.watchdog = newWatchdog(d.server, delayed, o)
 	if o.StartLogin != nil {
 		d.logins = newLoginRunners(d.server, logins, o.StartLogin)
+	}
+	if o.Agents.Server != nil && !o.InProcess {
+		d.agents = newClassifiers(st, o.Agents, func() string { return d.Endpoint().URL }, o.Shared, o.Log, o.Now)
 	}
 	if o.Cluster.Slurm != nil {
 		d.cluster = newCluster(d, cancels)
@@ -316,6 +322,9 @@ func (d *Daemon) serve(ctx context.Context) error {
 	}
 	if d.logins != nil {
 		d.loops.Go(func() { d.logins.Run(run) })
+	}
+	if d.agents != nil {
+		d.loops.Go(func() { d.agents.Run(run) })
 	}
 	d.loops.Go(func() { d.idle.giveBackMemory(run) })
 	if d.o.Snapshots.Every > 0 {

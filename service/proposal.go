@@ -29,6 +29,7 @@ func (p Proposals) Propose(ctx context.Context, by Caller, q *api.NewProposal, d
 			Reason: q.Reason, Evidence: q.Evidence, JobCount: definedJobs,
 		},
 		Change: proposal.Change{Verdicts: q.Verdicts, Requirements: q.Requirements, Definition: q.Definition, Force: q.Force},
+		Call:   q.Call,
 		Life:   time.Duration(q.ExpiresSeconds) * time.Second, DryRun: q.DryRun, AllOrNothing: q.AllOrNothing,
 	}
 	var out api.ProposalOutcome

@@ -194,7 +194,7 @@ func (b *builder) here() *nesting {
 // only.
 var ofParents = append(slices.Clone(schemaOf(reflect.TypeFor[workflow.TorcWorkflow]()).keys), "slurm_schedulers", "actions", "slurm_defaults", "resource_monitor", "execution_config", "dynamic_jobs",
 	"use_pending_failed", "enforce_runtime", "global_max_retries", "max_retries_total", "cancel_siblings_on",
-	"notify", "failure_categories", "circuit_breakers", "max_failures", "deadline", "classify_timeout", "auto_schedule",
+	"notify", "failure_categories", "circuit_breakers", "max_failures", "deadline", "classify_timeout", "classifier", "auto_schedule",
 	"compute_node_wait_for_new_jobs_seconds", "compute_node_ignore_workflow_completion",
 	"compute_node_wait_for_healthy_database_minutes")
 

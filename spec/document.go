@@ -73,6 +73,8 @@ type Document struct {
 	Deadline *workflow.Deadline `json:"deadline,omitempty"`
 	// ClassifyTimeout is how long held jobs wait for a classification, unless a rule sets another time; the default is that of the site, or no limit.
 	ClassifyTimeout *workflow.HoldLimit `json:"classify_timeout,omitempty"`
+	// Classifier makes the daemon ask an agent about held jobs; see use_pending_failed.
+	Classifier *workflow.ClassifierPolicy `json:"classifier,omitempty"`
 	// OnFailure undoes what an unsuccessful run has done.
 	OnFailure *OnFailure `json:"on_failure,omitempty"`
 	// Notify says who is notified of which alerts.

@@ -44,6 +44,7 @@ func Expanded(def *workflow.Definition) *Document {
 		d.FailureCategories, d.MaxFailures, d.CircuitBreakers = p.FailureCategories, p.MaxFailures, p.CircuitBreakers
 		d.CancelSiblingsOn, d.End, d.Notify = p.CancelSiblingsOn, p.End, p.Notify
 		d.Deadline, d.ClassifyTimeout, d.AutoSchedule = p.Deadline, p.ClassifyTimeout, p.AutoSchedule
+		d.Classifier = p.Classifier
 	}
 	if def.DynamicJobs != nil {
 		d.DynamicJobs = &DynamicJobs{MaxIterations: def.DynamicJobs.MaxIterations}

@@ -156,7 +156,7 @@ func checkInCompensation(r *report, doc *Document) {
 	}
 	for _, key := range []string{"actions", "end", "cancel_siblings_on", "notify", "execution_config", "resource_monitor", "slurm_defaults",
 		"use_pending_failed", "enforce_runtime", "dynamic_jobs", "global_max_retries", "max_retries_total", "slurm_schedulers",
-		"failure_categories", "circuit_breakers", "max_failures", "deadline", "classify_timeout", "auto_schedule"} {
+		"failure_categories", "circuit_breakers", "max_failures", "deadline", "classify_timeout", "classifier", "auto_schedule"} {
 		if c := doc.at.child(key); c != nil && c.kind != kindNull {
 			r.warnKey(c, "write it in the workflow that is cleaned up", "%s has no effect in a compensation", key)
 		}

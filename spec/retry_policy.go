@@ -31,7 +31,7 @@ func (b *builder) runPolicy() *workflow.RunPolicy {
 	p := &workflow.RunPolicy{
 		RetryPolicies: doc.RetryPolicies, GlobalMaxRetries: doc.GlobalMaxRetries, MaxRetriesTotal: doc.MaxRetriesTotal,
 		FailureCategories: doc.FailureCategories, MaxFailures: doc.MaxFailures, CircuitBreakers: doc.CircuitBreakers,
-		CancelSiblingsOn: doc.CancelSiblingsOn, End: doc.End, Deadline: doc.Deadline, ClassifyTimeout: doc.ClassifyTimeout, Notify: doc.Notify,
+		CancelSiblingsOn: doc.CancelSiblingsOn, End: doc.End, Deadline: doc.Deadline, ClassifyTimeout: doc.ClassifyTimeout, Classifier: doc.Classifier, Notify: doc.Notify,
 		OnFailure: b.onFailurePolicy(), AutoSchedule: doc.AutoSchedule,
 	}
 	if reflect.ValueOf(*p).IsZero() {

@@ -32,6 +32,12 @@ type ClaimHolds struct {
 	shared *core.Shared
 }
 
+// Classifiers are the use cases of agents that are asked about held jobs.
+type Classifiers struct {
+	view.Classifiers
+	shared *core.Shared
+}
+
 // Proposals are the use cases of proposals.
 type Proposals struct {
 	view.Proposals
@@ -56,13 +62,14 @@ func newStore(db *sqlite.DB, s *core.Shared) *Store {
 		Records: record.New(&v, s),
 		Fleet:   fleet.New(&v, s),
 
-		ClaimHolds: ClaimHolds{v.ClaimHolds, s},
-		Holds:      Holds{v.Holds, s},
-		Jobs:       Jobs{v.Jobs, s},
-		Proposals:  Proposals{v.Proposals, s},
-		Scheduling: Scheduling{v.Scheduling, s},
-		Timeouts:   Timeouts{v.Timeouts, s},
-		Workflows:  Workflows{v.Workflows, s},
+		ClaimHolds:  ClaimHolds{v.ClaimHolds, s},
+		Classifiers: Classifiers{v.Classifiers, s},
+		Holds:       Holds{v.Holds, s},
+		Jobs:        Jobs{v.Jobs, s},
+		Proposals:   Proposals{v.Proposals, s},
+		Scheduling:  Scheduling{v.Scheduling, s},
+		Timeouts:    Timeouts{v.Timeouts, s},
+		Workflows:   Workflows{v.Workflows, s},
 
 		db: db, shared: s,
 	}

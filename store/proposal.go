@@ -17,6 +17,7 @@ import (
 type NewProposal struct {
 	proposal.Proposal // its workflow, kind, author, door and texts
 	Change            proposal.Change
+	Call              string        // key of the call of an agent in which it is made; empty: none
 	Life              time.Duration // 0: the usual one
 	DryRun            bool          // store nothing
 	// AllOrNothing stores nothing if a part of the change is refused.
@@ -29,6 +30,11 @@ type NewProposal struct {
 func (s Proposals) Propose(ctx context.Context, n NewProposal) (p proposal.Proposal, refused []proposal.Refusal, err error) {
 	err = s.shared.By(ctx).Do("propose", func(tx *core.Tx) error {
 		p = n.Proposal
+		if n.Call != "" {
+			if err := attribute(tx, &p, n.Call); err != nil {
+				return err
+			}
+		}
 		if err := p.Check(n.Life, tx.NowMS); err != nil {
 			return err
 		}
@@ -109,9 +115,9 @@ func insertProposal(tx *core.Tx, p *proposal.Proposal, change *proposal.Change) 
 	if p.WorkflowID != 0 {
 		of = p.WorkflowID
 	}
-	p.ID, err = tx.Insert(`INSERT INTO proposal (workflow_id, kind, state, author, door, title, reason, evidence, created_ms, expires_ms, job_count, cpu_seconds, change, jobs)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, of, string(p.Kind), string(p.State), p.Author, p.Door, p.Title, p.Reason, p.Evidence,
-		p.CreatedMS, p.ExpiresMS, p.JobCount, p.CPUSeconds, string(text), string(jobs))
+	p.ID, err = tx.Insert(`INSERT INTO proposal (workflow_id, kind, state, author, door, title, reason, evidence, created_ms, expires_ms, job_count, cpu_seconds, call_id, change, jobs)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, of, string(p.Kind), string(p.State), p.Author, p.Door, p.Title, p.Reason, p.Evidence,
+		p.CreatedMS, p.ExpiresMS, p.JobCount, p.CPUSeconds, p.CallID, string(text), string(jobs))
 	if err != nil {
 		return fmt.Errorf("insert a proposal: %w", err)
 	}

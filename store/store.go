@@ -48,13 +48,14 @@ type Store struct {
 	record.Records
 	fleet.Fleet
 
-	ClaimHolds ClaimHolds
-	Holds      Holds
-	Jobs       Jobs
-	Proposals  Proposals
-	Scheduling Scheduling
-	Timeouts   Timeouts
-	Workflows  Workflows
+	ClaimHolds  ClaimHolds
+	Classifiers Classifiers
+	Holds       Holds
+	Jobs        Jobs
+	Proposals   Proposals
+	Scheduling  Scheduling
+	Timeouts    Timeouts
+	Workflows   Workflows
 
 	db     *sqlite.DB
 	shared *core.Shared

@@ -15,6 +15,7 @@ const (
 	AlertDeadline       AlertKind = "deadline"        // a workflow's deadline has passed
 	AlertCircuitBreaker AlertKind = "circuit_breaker" // a circuit breaker opened
 	AlertMaxFailures    AlertKind = "max_failures"    // claims are held after too many failures
+	AlertDecision       AlertKind = "decision"        // an agent was asked about held jobs, and a person has to decide
 	AlertTest           AlertKind = "test"            // a user tests whether messages arrive
 	AlertRunFailed      AlertKind = "run_failed"      // a run ended without success
 	AlertRunCompleted   AlertKind = "run_completed"   // a run ended with success
@@ -23,7 +24,7 @@ const (
 )
 
 // defaultAlerts are the kinds that apply if the user names none.
-var defaultAlerts = []AlertKind{AlertTimeout, AlertDeadline, AlertCircuitBreaker, AlertMaxFailures}
+var defaultAlerts = []AlertKind{AlertTimeout, AlertDeadline, AlertCircuitBreaker, AlertMaxFailures, AlertDecision}
 
 // optInAlerts are the kinds that are raised only on request.
 var optInAlerts = []AlertKind{AlertRunFailed, AlertRunCompleted, AlertFirstFailure, AlertJobHeld}

@@ -11,9 +11,9 @@ import (
 // NotifyPolicy says which alerts lead to messages, and where these go. The configuration
 // of the daemon has the defaults.
 type NotifyPolicy struct {
-	// On names the kinds of alerts: timeout, deadline, circuit_breaker and max_failures by
+	// On names the kinds of alerts: timeout, deadline, circuit_breaker, max_failures and decision by
 	// default; run_failed, run_completed, first_failure and job_held are possible too, or none.
-	On []AlertKind `json:"on,omitempty" jsonschema:"enum=timeout,enum=deadline,enum=circuit_breaker,enum=max_failures,enum=run_failed,enum=run_completed,enum=first_failure,enum=job_held,enum=none"`
+	On []AlertKind `json:"on,omitempty" jsonschema:"enum=timeout,enum=deadline,enum=circuit_breaker,enum=max_failures,enum=decision,enum=run_failed,enum=run_completed,enum=first_failure,enum=job_held,enum=none"`
 	// Mail is a mail address, or several separated by commas.
 	Mail string `json:"mail,omitempty"`
 	// Webhook is the URL, http or https, to which a JSON object is posted. With slack+ in front

@@ -30,6 +30,8 @@ type RunPolicy struct {
 	// for a classification.
 	Deadline        *Deadline  `json:"deadline,omitempty"`
 	ClassifyTimeout *HoldLimit `json:"classify_timeout,omitempty"`
+	// Classifier makes the daemon ask an agent about held jobs.
+	Classifier *ClassifierPolicy `json:"classifier,omitempty"`
 	// OnFailure configures the compensation of an unsuccessful run.
 	OnFailure *CompensationPolicy `json:"on_failure,omitempty"`
 
@@ -73,6 +75,7 @@ func (p *RunPolicy) Validate() []Problem {
 	found.end(p.End)
 	found.deadline("deadline", p.Deadline)
 	found.holdLimit("classify_timeout", p.ClassifyTimeout)
+	found.classifier("classifier", p.Classifier)
 	found.compensation(p.OnFailure)
 	found.notify("notify", p.Notify)
 	return found

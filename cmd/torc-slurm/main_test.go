@@ -55,7 +55,7 @@ func TestMain(m *testing.M) {
 	if code, called := slurmtest.Program(os.Getenv, os.Args, os.Stdin, os.Stdout, os.Stderr); called {
 		os.Exit(code)
 	}
-	testscript.Main(leakChecked{m}, map[string]func(){"torc-slurm": main, "torc": main, "torc-server": main, "torc-htpasswd": main, "torc-mcp-server": main, "torc-dash": main, "call": callMain, "agent": agentMain})
+	testscript.Main(leakChecked{m}, map[string]func(){"torc-slurm": main, "torc": main, "torc-server": main, "torc-htpasswd": main, "torc-mcp-server": main, "torc-dash": main, "call": callMain, "agent": agentMain, "fakeagent": fakeAgentMain})
 }
 
 // TestScripts runs the scripts in testdata/script: the real program, one

@@ -71,10 +71,7 @@ func (l *factReader) loginWork(id int64) (w LoginWork, needed bool, err error) {
 	if err := l.row(`SELECT submission_directory FROM workflow WHERE id = ?`, []any{id}, &dir); err != nil {
 		return w, false, err
 	}
-	err = l.row(`SELECT d FROM (
-			SELECT 0 AS k, 0 AS n, s.options ->> '$.output_dir' AS d FROM submission s JOIN workflow w ON w.id = s.workflow_id AND w.run_id = s.run_id WHERE w.id = ?1
-			UNION ALL SELECT 1, -id, output_dir FROM compute_node WHERE workflow_id = ?1 AND output_dir != '')
-		ORDER BY k, n LIMIT 1`, []any{id}, &w.OutputDir)
+	err = l.row(outputDirOf, []any{id}, &w.OutputDir)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return w, false, err
 	}
@@ -86,3 +83,10 @@ func (l *factReader) loginWork(id int64) (w LoginWork, needed bool, err error) {
 	}
 	return w, true, nil
 }
+
+// outputDirOf selects the output directory of workflow ?1: that of its submission, or of its
+// latest runner.
+const outputDirOf = `SELECT d FROM (
+		SELECT 0 AS k, 0 AS n, s.options ->> '$.output_dir' AS d FROM submission s JOIN workflow w ON w.id = s.workflow_id AND w.run_id = s.run_id WHERE w.id = ?1
+		UNION ALL SELECT 1, -id, output_dir FROM compute_node WHERE workflow_id = ?1 AND output_dir != '')
+	ORDER BY k, n LIMIT 1`

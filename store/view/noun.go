@@ -16,6 +16,8 @@ type (
 	Breakers struct{ database }
 	// ClaimHolds reads claim holds.
 	ClaimHolds struct{ database }
+	// Classifiers reads calls of agents that are asked about held jobs.
+	Classifiers struct{ database }
 	// Files reads files.
 	Files struct{ database }
 	// Holds reads jobs held for classification.
@@ -48,6 +50,7 @@ type Views struct {
 	Allocations  Allocations
 	Breakers     Breakers
 	ClaimHolds   ClaimHolds
+	Classifiers  Classifiers
 	Files        Files
 	Holds        Holds
 	Jobs         Jobs
@@ -70,6 +73,7 @@ func New(db *sqlite.DB) Views {
 		Allocations:  Allocations{d},
 		Breakers:     Breakers{d},
 		ClaimHolds:   ClaimHolds{d},
+		Classifiers:  Classifiers{d},
 		Files:        Files{d},
 		Holds:        Holds{d},
 		Jobs:         Jobs{d},

@@ -9,11 +9,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/proposal"
 )
 
-const proposalColumns = `id, COALESCE(workflow_id, 0), kind, state, author, door, title, reason, evidence, created_ms, expires_ms, decided_ms, decided_by, note, job_count, cpu_seconds`
+const proposalColumns = `id, COALESCE(workflow_id, 0), kind, state, author, door, title, reason, evidence, created_ms, expires_ms, decided_ms, decided_by, note, job_count, cpu_seconds, call_id`
 
 func scanProposal(r sqlite.Scanner) (p proposal.Proposal, err error) {
 	err = r.Scan(&p.ID, &p.WorkflowID, &p.Kind, &p.State, &p.Author, &p.Door, &p.Title, &p.Reason, &p.Evidence, &p.CreatedMS, &p.ExpiresMS,
-		&p.DecidedMS, &p.DecidedBy, &p.Note, &p.JobCount, &p.CPUSeconds)
+		&p.DecidedMS, &p.DecidedBy, &p.Note, &p.JobCount, &p.CPUSeconds, &p.CallID)
 	return p, err
 }
 
@@ -31,7 +31,7 @@ func ScanProposal(r sqlite.Scanner) (p StoredProposal, err error) {
 	var jobs, change string
 	q := &p.Proposal
 	err = r.Scan(&q.ID, &q.WorkflowID, &q.Kind, &q.State, &q.Author, &q.Door, &q.Title, &q.Reason, &q.Evidence, &q.CreatedMS, &q.ExpiresMS,
-		&q.DecidedMS, &q.DecidedBy, &q.Note, &q.JobCount, &q.CPUSeconds, &jobs, &change)
+		&q.DecidedMS, &q.DecidedBy, &q.Note, &q.JobCount, &q.CPUSeconds, &q.CallID, &jobs, &change)
 	if err != nil {
 		return p, err
 	}

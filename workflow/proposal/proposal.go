@@ -59,7 +59,8 @@ type Proposal struct {
 	Kind       Kind   `json:"kind"`
 	State      State  `json:"state"`
 	Author     string `json:"author"`
-	Door       string `json:"door,omitempty"` // how it came in: mcp, api, cli
+	Door       string `json:"door,omitempty"`    // how it came in: mcp, api, agent
+	CallID     int64  `json:"call_id,omitempty"` // of the call of an agent in which it was made; 0: none
 	Reason     string `json:"reason"`
 	Evidence   string `json:"evidence,omitempty"`
 	CreatedMS  int64  `json:"created_ms"`

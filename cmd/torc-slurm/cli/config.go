@@ -20,11 +20,13 @@ import (
 type Config struct {
 	// TrustedFolders are folders in and below which files are used even if other users
 	// can write them, and a torc.toml may set everything.
-	TrustedFolders []string       `toml:"trusted_folders,omitempty" json:"trusted_folders,omitempty"`
-	Client         ClientConfig   `toml:"client" json:"client"`
-	Server         ServerConfig   `toml:"server" json:"server"`
-	MCP            MCPConfig      `toml:"mcp,omitempty" json:"mcp"`
-	Dash           map[string]any `toml:"dash,omitempty" json:"dash,omitempty"`
+	TrustedFolders []string     `toml:"trusted_folders,omitempty" json:"trusted_folders,omitempty"`
+	Client         ClientConfig `toml:"client" json:"client"`
+	Server         ServerConfig `toml:"server" json:"server"`
+	MCP            MCPConfig    `toml:"mcp,omitempty" json:"mcp"`
+	// Agents are further agents that the daemon can ask about held jobs, by name.
+	Agents map[string]AgentConfig `toml:"agents,omitempty" json:"agents,omitempty"`
+	Dash   map[string]any         `toml:"dash,omitempty" json:"dash,omitempty"`
 
 	warnings []string
 	withheld []withheldSetting
@@ -51,6 +53,15 @@ type MCPConfig struct {
 	Mode string `toml:"mode,omitempty" json:"mode,omitempty"`
 	// Redact are regular expressions of further secrets.
 	Redact []string `toml:"redact,omitempty" json:"redact,omitempty"`
+}
+
+// AgentConfig is how an agent is started. {brief}, {file}, {server}, {server_json} and
+// {server_args} are replaced in all values.
+type AgentConfig struct {
+	Command []string `toml:"command" json:"command"`
+	Environ []string `toml:"environ,omitempty" json:"environ,omitempty"`
+	// File is the content of the file {file}; one that names our MCP server if empty.
+	File string `toml:"file,omitempty" json:"file,omitempty"`
 }
 
 // RunConfig has the defaults of run and exec. Zero means all that the machine has, or no

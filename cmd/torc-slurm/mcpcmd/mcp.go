@@ -29,6 +29,7 @@ const Name = "torc-mcp-server"
 // flags are those of the command.
 type flags struct {
 	mode      string
+	call      string // in which the daemon asks the agent
 	outputDir string
 	apiURL    string // torc's names of --url, and folders that are not needed here
 	ignored   [2]string
@@ -65,19 +66,23 @@ and what matches the patterns mcp.redact in the configuration.`,
 			if err != nil {
 				return err
 			}
+			if f.call != "" && mode != mcp.Propose {
+				return cli.UsageErrorf("--call is only possible in the mode propose")
+			}
 			if f.apiURL != "" && a.Flags.URL == "" {
 				a.Flags.URL = f.apiURL
 			}
-			return serve(cmd.Context(), a, version, mode, f.outputDir)
+			return serve(cmd.Context(), a, version, mode, &f)
 		},
 	}
 	s := cmd.Flags()
 	s.StringVar(&f.mode, "mode", "", "what the agent may do: "+strings.Join(mcp.Modes(), ", ")+" (default propose)")
 	s.StringVarP(&f.outputDir, "output-dir", "o", "", "output `DIR` of workflows (default torc_output)")
+	s.StringVar(&f.call, "call", "", "key of the call in which the daemon asks the agent")
 	s.StringVar(&f.apiURL, "api-url", "", "torc's name of --url")
 	s.StringVar(&f.ignored[0], "docs-dir", "", "accepted for torc's sake: the documentation is part of the program")
 	s.StringVar(&f.ignored[1], "examples-dir", "", "accepted for torc's sake: the examples are part of the program")
-	for _, hidden := range []string{"api-url", "docs-dir", "examples-dir"} {
+	for _, hidden := range []string{"call", "api-url", "docs-dir", "examples-dir"} {
 		_ = s.MarkHidden(hidden) // it exists
 	}
 	cli.CompleteWords(cmd, "mode", mcp.Modes()...)
@@ -85,14 +90,15 @@ and what matches the patterns mcp.redact in the configuration.`,
 }
 
 // serve serves the agent at the standard streams until it goes away.
-func serve(ctx context.Context, a *cli.Factory, version string, mode mcp.Mode, outputDir string) error {
+func serve(ctx context.Context, a *cli.Factory, version string, mode mcp.Mode, f *flags) error {
+	outputDir := f.outputDir
 	secrets, err := redact.New(a.Config.MCP.Redact)
 	if err != nil {
 		return workflow.Errorf(workflow.CodeInvalid, "configuration: mcp.redact: %v", err)
 	}
 	link := &link{app: a}
 	s := mcp.New(mcp.Options{
-		Version: version, Mode: mode, User: a.User(), Redact: secrets, Log: a.Log, Connect: link.connect,
+		Version: version, Mode: mode, User: a.User(), Call: f.call, Redact: secrets, Log: a.Log, Connect: link.connect,
 		OutputDirs: func(ctx context.Context, c *client.Client, named string) ([]string, error) {
 			return outputdir.List(ctx, a, &cli.Connection{Client: c}, cli.FirstOf(named, outputDir))
 		},

@@ -102,6 +102,9 @@ func serveOptions(ctx context.Context, a *cli.Factory, set *pflag.FlagSet, flags
 	if o.EndpointPath != "" {
 		o.StartLogin = startLogin(a, o.EndpointPath)
 	}
+	if o.Agents, err = agentOptions(a); err != nil {
+		return o, err
+	}
 	o.AllowedHosts = slices.Concat(flags.allowed, a.Config.Server.AllowedHosts)
 	o.Nodes.Host, o.Nodes.Towards = cli.FirstOf(flags.nodeHost, a.Config.Server.NodeHost), flags.towards
 	if flags.onDemand {

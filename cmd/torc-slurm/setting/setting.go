@@ -67,6 +67,7 @@ var rules = map[string]rule{
 	"client.slurm.*":                    free, // no effect here
 	"client.watch.*":                    free, // no effect here
 
+	"agents.*":   owner("which programs decide about held jobs"),
 	"mcp.mode":   agents,
 	"mcp.redact": agents,
 
