@@ -10,6 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/audit"
 	"github.com/torc-slurm/torc-slurm/workflow/classifier"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/proposal"
@@ -202,6 +203,6 @@ func attribute(tx *core.Tx, p *proposal.Proposal, key string) error {
 	if n >= maxCallProposals {
 		return workflow.Errorf(workflow.CodeConflict, "the agent has made %d proposals in this call, which is the limit", n)
 	}
-	p.CallID, p.Author, p.Door = id, authorOfCall(agent), "agent"
+	p.CallID, p.Author, p.Door, tx.Door = id, authorOfCall(agent), string(audit.Agent), audit.Agent
 	return nil
 }
