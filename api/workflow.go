@@ -37,6 +37,8 @@ type Workflow struct {
 	DynamicJobs                              *workflow.DynamicJobsConfig     `json:"dynamic_jobs,omitempty"`
 	workflow.TorcWorkflow
 	SubmissionDirectory *string `json:"submission_directory,omitempty"`
+	// SpecPath is the specification that the workflow was created from, an absolute path; read only.
+	SpecPath *string `json:"spec_path,omitempty"`
 	// EnforceRuntime ends jobs that exceed their declared runtime; ours.
 	EnforceRuntime *bool `json:"enforce_runtime,omitempty"`
 	// Policy has the rules for failures and the end of the workflow; not in torc.

@@ -3,8 +3,11 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"strconv"
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -20,6 +23,29 @@ func (c Workflows) CreateDefinition(ctx context.Context, d *workflow.Definition,
 	out := new(api.DefinitionResponse)
 	err := postLines(ctx, c, "/workflows/definition", out, func(w io.Writer) error { return api.WriteDefinition(w, d, key) })
 	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Amend changes a workflow to a new definition, and starts a new run with the jobs that have
+// to run again; a dry run only returns which.
+func (c Workflows) Amend(ctx context.Context, id int64, d *workflow.Definition, q api.AmendQuery) (*api.Amendment, error) {
+	if q.DryRun {
+		ctx = repeatable(ctx)
+	}
+	query := url.Values{}
+	for name, set := range map[string]bool{"dry_run": q.DryRun, "all_new": q.AllNew, "take_back_cancellation": q.TakeBack} {
+		if set {
+			query.Set(name, "true")
+		}
+	}
+	if q.RunID != nil {
+		query.Set("expected_run_id", strconv.FormatInt(*q.RunID, 10))
+	}
+	out := new(api.Amendment)
+	path := fmt.Sprintf("/workflows/%d/amend", id) + encode(query)
+	if err := postLines(ctx, c, path, out, func(w io.Writer) error { return api.WriteDefinition(w, d, "") }); err != nil {
 		return nil, err
 	}
 	return out, nil

@@ -17,12 +17,13 @@ type WorkflowFilter struct {
 	Description string // a part of it, in any case
 	IsArchived  *bool
 	AccessGroup string
+	SpecPath    string // created from this file
 }
 
 // List lists workflows.
 func (c Workflows) List(ctx context.Context, f WorkflowFilter) iter.Seq2[api.Workflow, error] {
 	return pages[api.Workflow](ctx, c, "/workflows", f.Page, values("name", f.Name, "user", f.User,
-		"description", f.Description, "is_archived", f.IsArchived, "access_group", f.AccessGroup))
+		"description", f.Description, "is_archived", f.IsArchived, "access_group", f.AccessGroup, "spec_path", f.SpecPath))
 }
 
 // Get returns a workflow.

@@ -95,7 +95,7 @@ func (s Workflows) BeginDefinition(_ context.Context, header *workflow.Definitio
 func headerWorkflow(d *workflow.Definition) workflow.Workflow {
 	w := workflow.Workflow{
 		Name: d.Name, User: d.User, Description: given(d.Description), Project: given(d.Project), Metadata: d.Metadata,
-		Env: d.Env, SubmissionDirectory: given(d.SubmissionDirectory), TorcWorkflow: d.TorcWorkflow,
+		Env: d.Env, SubmissionDirectory: given(d.SubmissionDirectory), SpecPath: given(d.SpecPath), TorcWorkflow: d.TorcWorkflow,
 		ComputeNodeWaitForNewJobsSeconds:         workflow.DefaultWaitForNewJobsSeconds,
 		ComputeNodeWaitForHealthyDatabaseMinutes: workflow.DefaultWaitForHealthyDatabaseMinutes,
 		ComputeNodeMinTimeForNewJobsSeconds:      workflow.DefaultMinTimeForNewJobsSeconds,

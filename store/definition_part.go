@@ -115,7 +115,10 @@ func (d *DefinitionWriter) insertRequirements(tx *core.Tx, q *workflow.ResourceR
 	row := *q
 	row.WorkflowID = d.id
 	id, err := engine.InsertRequirements(tx, row)
-	return q.Name, id, err
+	if err != nil {
+		return q.Name, id, err
+	}
+	return q.Name, id, tx.ExecOne(`UPDATE resource_requirements SET specified = ? WHERE id = ?`, specifiedText(q), id)
 }
 
 func (d *DefinitionWriter) insertHandler(tx *core.Tx, h *workflow.FailureHandlerDefinition) (string, int64, error) {
@@ -203,4 +206,10 @@ func (d *DefinitionWriter) autoScheduleConfig(a *workflow.ActionDefinition) (jso
 		return nil, err
 	}
 	return text, action.ValidateConfig(a.TriggerType, a.ActionType, text)
+}
+
+// specifiedText returns what a specification says about requirements, by which a later one
+// is compared: the requirements themselves may have been corrected since.
+func specifiedText(q *workflow.ResourceRequirements) string {
+	return fmt.Sprintf("cpus=%d gpus=%d nodes=%d memory=%s runtime=%s", q.NumCPUs, q.NumGPUs, q.NumNodes, q.Memory, q.Runtime)
 }

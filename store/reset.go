@@ -208,6 +208,11 @@ func makeUninitialized(tx *core.Tx, r *view.Run, condition string) error {
 	if err != nil || n == 0 {
 		return err
 	}
+	return settleReset(tx, r)
+}
+
+// settleReset updates what depends on jobs that have been reset.
+func settleReset(tx *core.Tx, r *view.Run) error {
 	if r.Stages { // compensations are disabled until needed
 		if _, err := core.MoveJobs(tx, workflow.OpStage, r.WorkflowID, workflow.Disabled, `result_id = NULL`, view.InCompensation+` AND status = {uninitialized}`); err != nil {
 			return err

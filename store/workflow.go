@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
@@ -62,44 +63,58 @@ func checkWorkflow(w *workflow.Workflow) error {
 	return w.NormalizeTorc()
 }
 
-// insertWorkflow stores a workflow with its default requirements.
-func insertWorkflow(tx *core.Tx, w workflow.Workflow) (int64, error) {
+// definedColumns are the columns of a workflow that its definition sets, in the order of
+// definedValues.
+const definedColumns = `name, user, description, project, metadata, env, submission_directory, spec_path,
+	compute_node_wait_for_new_jobs_seconds, compute_node_ignore_workflow_completion,
+	compute_node_wait_for_healthy_database_minutes, compute_node_min_time_for_new_jobs_seconds,
+	resource_monitor_config, slurm_defaults, execution_config, dynamic_jobs, policy,
+	use_pending_failed, enforce_runtime, torc_extra`
+
+// definedValues returns the values of definedColumns. It returns an error for a retry policy
+// that does not exist.
+func definedValues(tx *core.Tx, w *workflow.Workflow) ([]any, error) {
 	env, err := jsonText(absentMap(w.Env))
 	if err != nil {
-		return 0, fmt.Errorf("write env: %w", err)
+		return nil, fmt.Errorf("write env: %w", err)
 	}
 	monitor, err := jsonText(w.ResourceMonitor)
 	if err != nil {
-		return 0, fmt.Errorf("write resource_monitor_config: %w", err)
+		return nil, fmt.Errorf("write resource_monitor_config: %w", err)
 	}
 	execution, err := jsonText(w.ExecutionConfig)
 	if err != nil {
-		return 0, fmt.Errorf("write execution_config: %w", err)
+		return nil, fmt.Errorf("write execution_config: %w", err)
 	}
 	dynamic, err := jsonText(w.DynamicJobs)
 	if err != nil {
-		return 0, fmt.Errorf("write dynamic_jobs: %w", err)
+		return nil, fmt.Errorf("write dynamic_jobs: %w", err)
 	}
 	policy, err := jsonText(w.Policy)
 	if err != nil {
-		return 0, fmt.Errorf("write the policy: %w", err)
+		return nil, fmt.Errorf("write the policy: %w", err)
 	}
 	if w.Policy != nil {
 		if err := record.RequirePolicies(tx, "retry_policies of the workflow", w.Policy.RetryPolicies); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
-	id, err := tx.Insert(`INSERT INTO workflow (name, user, description, project, metadata, env, timestamp, submission_directory,
-			compute_node_wait_for_new_jobs_seconds, compute_node_ignore_workflow_completion,
-			compute_node_wait_for_healthy_database_minutes, compute_node_min_time_for_new_jobs_seconds,
-			resource_monitor_config, slurm_defaults, execution_config, dynamic_jobs, policy,
-			use_pending_failed, enforce_runtime, torc_extra)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		w.Name, w.User, w.Description, w.Project, view.Text(w.Metadata), env, wireTime(tx.NowMS), w.SubmissionDirectory,
+	return []any{
+		w.Name, w.User, w.Description, w.Project, view.Text(w.Metadata), env, w.SubmissionDirectory, w.SpecPath,
 		w.ComputeNodeWaitForNewJobsSeconds, w.ComputeNodeIgnoreWorkflowCompletion,
 		w.ComputeNodeWaitForHealthyDatabaseMinutes, w.ComputeNodeMinTimeForNewJobsSeconds,
 		monitor, view.Text(w.SlurmDefaults), execution, dynamic, policy,
-		w.UsePendingFailed, w.EnforceRuntime, row.TorcExtra{Keys: &w.TorcWorkflow})
+		w.UsePendingFailed, w.EnforceRuntime, row.TorcExtra{Keys: &w.TorcWorkflow},
+	}, nil
+}
+
+// insertWorkflow stores a workflow with its default requirements.
+func insertWorkflow(tx *core.Tx, w workflow.Workflow) (int64, error) {
+	values, err := definedValues(tx, &w)
+	if err != nil {
+		return 0, err
+	}
+	id, err := tx.Insert(`INSERT INTO workflow (`+definedColumns+`, timestamp) VALUES (`+strings.Repeat("?, ", len(values))+`?)`, append(values, wireTime(tx.NowMS))...)
 	if err != nil {
 		return 0, fmt.Errorf("insert workflow %q: %w", w.Name, err)
 	}

@@ -20,6 +20,7 @@ type Definition struct {
 	Metadata            json.RawMessage   `json:"metadata,omitempty"` // an object; nil if not given
 	Env                 map[string]string `json:"env,omitempty"`
 	SubmissionDirectory string            `json:"submission_directory,omitempty"` // absolute
+	SpecPath            string            `json:"spec_path,omitempty"`            // the file that it was read from, absolute; empty if there is none
 
 	ComputeNodeWaitForNewJobsSeconds         *int64 `json:"compute_node_wait_for_new_jobs_seconds,omitempty"`
 	ComputeNodeIgnoreWorkflowCompletion      *bool  `json:"compute_node_ignore_workflow_completion,omitempty"`
@@ -188,4 +189,16 @@ func (d *Definition) RequiredInputs() (paths []string) {
 		}
 	}
 	return paths
+}
+
+// Append adds the lists of another part of the definition.
+func (d *Definition) Append(part *Definition) {
+	d.Files = append(d.Files, part.Files...)
+	d.UserData = append(d.UserData, part.UserData...)
+	d.Requirements = append(d.Requirements, part.Requirements...)
+	d.FailureHandlers = append(d.FailureHandlers, part.FailureHandlers...)
+	d.SlurmSchedulers = append(d.SlurmSchedulers, part.SlurmSchedulers...)
+	d.Stages = append(d.Stages, part.Stages...)
+	d.Jobs = append(d.Jobs, part.Jobs...)
+	d.Actions = append(d.Actions, part.Actions...)
 }

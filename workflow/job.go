@@ -5,6 +5,7 @@ const (
 	DefaultPriority = 0
 	OriginRetry     = "retry"
 	OriginSpawn     = "spawn"
+	OriginRemoved   = "removed" // a later definition does not have the job
 )
 
 // Phase refines the status pending.

@@ -25,6 +25,7 @@ type Workflow struct {
 	Env                 map[string]string
 	Timestamp           string // of creation, YYYY-MM-DDTHH:MM:SS.mmmZ
 	SubmissionDirectory *string
+	SpecPath            *string // the specification that it was created from, an absolute path
 
 	ComputeNodeWaitForNewJobsSeconds         int64
 	ComputeNodeIgnoreWorkflowCompletion      bool

@@ -11,7 +11,7 @@ const commands = module + "/cmd/torc-slurm/"
 
 // commandHelpers are the packages that the nouns share, from the bottom up: each may
 // import those before it. Every other package in the folder is a noun.
-var commandHelpers = []string{"setting", "cli", "apidata", "outputdir", "specfile", "sites", "runstart", "allocate", "daemonlink", "jobgateway", "schedulergen", "logfile", "dryrun"}
+var commandHelpers = []string{"setting", "cli", "apidata", "outputdir", "specfile", "sites", "runstart", "allocate", "daemonlink", "jobgateway", "schedulergen", "logfile", "dryrun", "amendment"}
 
 // TestCommandImports checks that no noun's commands import those of another.
 func TestCommandImports(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/access"
 	"github.com/torc-slurm/torc-slurm/server/rest"
+	"github.com/torc-slurm/torc-slurm/service"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -27,13 +28,15 @@ const DefinitionMedia = "application/x-ndjson"
 // thousand records.
 const maxDefinitionLine = 64 << 20
 
-// definitions handles requests about whole workflows: created and read in one request.
+// definitions handles requests about whole workflows, created and changed in one request.
 type definitions struct{ *Deps }
 
 func (h definitions) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("POST", "/workflows/definition", "Create a whole workflow from lines of JSON, all or nothing", h.createDefinition,
 			rest.Streamed(DefinitionMedia, api.DefinitionLine{})),
+		rest.Handle("POST", "/workflows/{id}/amend", "Change a workflow to a new definition of it, in lines of JSON, and run again what has changed; a dry run only says what that is", h.amend,
+			rest.Streamed(DefinitionMedia, api.DefinitionLine{}), rest.Conflict409),
 	}
 }
 
@@ -59,6 +62,41 @@ func (h definitions) createDefinition(r *rest.Request[rest.None, rest.None]) (an
 	return answer, err
 }
 
+type amendParams struct {
+	IDParams
+	DryRun   *bool  `query:"dry_run" doc:"only say what would change"`
+	RunID    *int64 `query:"expected_run_id" doc:"rejected unless the workflow is at this run"`
+	AllNew   *bool  `query:"all_new" doc:"even if the workflow has no job of the definition"`
+	TakeBack *bool  `query:"take_back_cancellation" doc:"even if the workflow was canceled; then it no longer is"`
+}
+
+// amend reads the whole definition into memory, since it is compared as a whole.
+func (h definitions) amend(r *rest.Request[amendParams, rest.None]) (answer api.Amendment, err error) {
+	lines, err := streamedDefinition(r.Request)
+	if err != nil {
+		return answer, err
+	}
+	header, err := lines.header(r.Context())
+	if err != nil {
+		return answer, err
+	}
+	d, p := &header.Definition, &r.Params
+	add := func(part *workflow.Definition) error {
+		d.Append(part)
+		return nil
+	}
+	err = lines.rest(add, func(jobs, files int64) (err error) {
+		if int64(len(d.Jobs)) != jobs || int64(len(d.Files)) != files {
+			return workflow.Errorf(workflow.CodeInvalid, "the definition is incomplete: %d of %d jobs and %d of %d files have arrived", len(d.Jobs), jobs, len(d.Files), files)
+		}
+		answer, err = service.Amend(r.Context(), h.Store, p.ID, d, api.AmendQuery{
+			DryRun: Or(p.DryRun, false), RunID: p.RunID, AllNew: Or(p.AllNew, false), TakeBack: Or(p.TakeBack, false),
+		})
+		return err
+	})
+	return answer, err
+}
+
 // streamedDefinition returns the reader of a request whose body has a definition.
 func streamedDefinition(r *http.Request) (*definitionReader, error) {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != DefinitionMedia {
@@ -77,22 +115,31 @@ type definitionReader struct {
 // begin reads the header of a definition, and begins to write the definition to a database.
 // The key is that of the header if it is nil.
 func (d *definitionReader) begin(ctx context.Context, st *store.Store, key *string) (*store.DefinitionWriter, error) {
+	header, err := d.header(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if key == nil {
+		key = &header.Key
+	}
+	return st.Workflows.BeginDefinition(ctx, &header.Definition, *key)
+}
+
+// header reads the header of a definition, whose user is the caller.
+func (d *definitionReader) header(ctx context.Context) (*api.DefinitionHeader, error) {
 	first, err := d.next()
 	if err != nil {
 		return nil, err
 	}
-	if first.Workflow == nil {
+	header := first.Workflow
+	if header == nil {
 		return nil, rest.TextErrorf(http.StatusUnprocessableEntity, "line %d: the first line of a definition must be the workflow", d.number)
 	}
-	if key == nil {
-		key = &first.Workflow.Key
-	}
-	header := &first.Workflow.Definition
 	header.Metadata, header.SlurmDefaults = raw(header.Metadata), raw(header.SlurmDefaults)
 	if caller := access.CallerOf(ctx); caller.Known {
 		header.User = caller.User
 	}
-	return st.Workflows.BeginDefinition(ctx, header, *key)
+	return header, nil
 }
 
 // finish reads the lines after the header, and calls end with the counts of the last one. It
@@ -103,6 +150,11 @@ func (d *definitionReader) finish(w *store.DefinitionWriter, end func(jobs, file
 			err = closeErr
 		}
 	}()
+	return d.rest(w.Add, end)
+}
+
+// rest reads the lines after the header, and calls end with the counts of the last one.
+func (d *definitionReader) rest(add func(*workflow.Definition) error, end func(jobs, files int64) error) error {
 	for {
 		line, err := d.next()
 		if err != nil {
@@ -111,7 +163,7 @@ func (d *definitionReader) finish(w *store.DefinitionWriter, end func(jobs, file
 		if line.Workflow != nil {
 			return rest.TextErrorf(http.StatusUnprocessableEntity, "line %d: duplicate workflow", d.number)
 		}
-		if err := w.Add(definitionChunk(line)); err != nil {
+		if err := add(definitionChunk(line)); err != nil {
 			return err
 		}
 		if line.End != nil {

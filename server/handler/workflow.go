@@ -45,6 +45,7 @@ func fromWorkflow(w workflow.Workflow) api.Workflow {
 		DynamicJobs:                              w.DynamicJobs,
 		TorcWorkflow:                             w.TorcWorkflow,
 		SubmissionDirectory:                      w.SubmissionDirectory,
+		SpecPath:                                 w.SpecPath,
 		EnforceRuntime:                           trueOrAbsent(w.EnforceRuntime),
 		Policy:                                   w.Policy,
 		ClaimsHeld:                               w.ClaimsHeld,
@@ -139,12 +140,13 @@ type workflowListParams struct {
 	Description *string `query:"description" doc:"a part of the description, in any case"`
 	IsArchived  *bool   `query:"is_archived" doc:"absent: both"`
 	AccessGroup *string `query:"access_group" doc:"the name of a group"`
+	SpecPath    *string `query:"spec_path" doc:"created from this file, an absolute path"`
 }
 
 func (h workflows) listWorkflows(r *rest.Request[workflowListParams, rest.None], page store.Page) ([]workflow.Workflow, int64, error) {
 	p := &r.Params
 	return h.Store.Workflows.List(r.Context(), store.WorkflowFilter{
-		Name: p.Name, User: p.User, Description: p.Description, IsArchived: p.IsArchived, AccessGroup: p.AccessGroup,
+		Name: p.Name, User: p.User, Description: p.Description, IsArchived: p.IsArchived, AccessGroup: p.AccessGroup, SpecPath: p.SpecPath,
 	}, page)
 }
 

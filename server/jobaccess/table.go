@@ -59,6 +59,7 @@ var scopes = map[string]Scope{
 	"POST /workflows/{id}/allocation_plan":            Refused,
 	"POST /workflows/definition/allocation_plan":      Refused,
 	"POST /workflows/{id}/reset":                      Refused,
+	"POST /workflows/{id}/amend":                      Refused,
 	"POST /workflows/{id}/reset_jobs":                 Refused,
 	"POST /jobs/{id}/retry":                           Refused,
 	"GET /workflows/{id}/claim_holds":                 Refused,

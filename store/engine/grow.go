@@ -16,6 +16,12 @@ const grownMark = " (grown: "
 // setMark marks the names of requirements that users have set for single jobs.
 const setMark = " (set: "
 
+// DerivedRequirements reports whether requirements with this name were derived from those
+// with the name base, by a rule or a user.
+func DerivedRequirements(name, base string) bool {
+	return strings.HasPrefix(name, base+grownMark) || strings.HasPrefix(name, base+setMark)
+}
+
 // asks are the requirements of a job.
 type asks struct {
 	key          core.ClassKey

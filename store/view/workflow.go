@@ -15,7 +15,7 @@ const workflowColumns = `w.id, w.name, w.user, w.description, w.project, w.metad
 	w.compute_node_wait_for_new_jobs_seconds, w.compute_node_ignore_workflow_completion,
 	w.compute_node_wait_for_healthy_database_minutes, w.compute_node_min_time_for_new_jobs_seconds,
 	w.resource_monitor_config, w.slurm_defaults, w.execution_config, w.dynamic_jobs, w.policy,
-	w.use_pending_failed, w.enforce_runtime, w.torc_extra, w.run_id, w.is_canceled, w.is_archived, w.end_generation,
+	w.use_pending_failed, w.enforce_runtime, w.torc_extra, w.spec_path, w.run_id, w.is_canceled, w.is_archived, w.end_generation,
 	COALESCE((SELECT v.type FROM verdict v WHERE v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation), ''),
 	EXISTS (SELECT 1 FROM compensation c WHERE c.workflow_id = w.id AND c.run_id = w.run_id AND c.state IN ('waiting', 'running')),
 	` + claimsHeldOf
@@ -32,7 +32,7 @@ func ScanWorkflow(r sqlite.Scanner) (w workflow.Workflow, err error) {
 		&w.ComputeNodeWaitForNewJobsSeconds, &w.ComputeNodeIgnoreWorkflowCompletion,
 		&w.ComputeNodeWaitForHealthyDatabaseMinutes, &w.ComputeNodeMinTimeForNewJobsSeconds,
 		&monitor, &slurm, &execution, &dynamic, &policy,
-		&w.UsePendingFailed, &w.EnforceRuntime, row.TorcExtra{Keys: &w.TorcWorkflow}, &w.RunID, &w.IsCanceled, &w.IsArchived, &w.EndGeneration, &w.Verdict, &w.Compensating, &w.ClaimsHeld)
+		&w.UsePendingFailed, &w.EnforceRuntime, row.TorcExtra{Keys: &w.TorcWorkflow}, &w.SpecPath, &w.RunID, &w.IsCanceled, &w.IsArchived, &w.EndGeneration, &w.Verdict, &w.Compensating, &w.ClaimsHeld)
 	if err != nil {
 		return w, err
 	}
@@ -70,6 +70,7 @@ type WorkflowFilter struct {
 	Description *string // a substring
 	IsArchived  *bool
 	AccessGroup *string // the name of one of the groups
+	SpecPath    *string // created from this file
 }
 
 // List returns a page of the workflows, and how many match in all.
@@ -79,6 +80,7 @@ func (s Workflows) List(ctx context.Context, q WorkflowFilter, page sqlite.Page)
 	sqlite.Equal(f, "w.user", q.User)
 	sqlite.Contains(f, "w.description", q.Description)
 	sqlite.Equal(f, "w.is_archived", q.IsArchived)
+	sqlite.Equal(f, "w.spec_path", q.SpecPath)
 	if q.AccessGroup != nil {
 		f.Add(`EXISTS (SELECT 1 FROM json_each(w.torc_extra, '$.access_groups') WHERE value = ?)`, *q.AccessGroup)
 	}

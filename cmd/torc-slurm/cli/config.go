@@ -74,6 +74,9 @@ type RunConfig struct {
 	NumCPUs             int64   `toml:"num_cpus,omitempty" json:"num_cpus,omitempty"`
 	MemoryGB            float64 `toml:"memory_gb,omitempty" json:"memory_gb,omitempty"` // GiB
 	NumGPUs             int64   `toml:"num_gpus,omitempty" json:"num_gpus,omitempty"`
+	// Resume says what run and submit do about an earlier workflow of a specification:
+	// never (if empty), ask or always continue it.
+	Resume string `toml:"resume,omitempty" json:"resume,omitempty"`
 }
 
 // TLSConfig has the trusted certificates.

@@ -8,6 +8,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/runner"
 )
 
+// reportAsIs reports a workflow in which nothing has to run.
+func reportAsIs(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, flags runFlags) error {
+	status, err := c.Workflows.Status(ctx, id)
+	if err != nil {
+		return err
+	}
+	return reportEnd(ctx, a, c, id, newProgress(id, status.WorkflowName, a.Now()), runner.Summary{Complete: true}, flags)
+}
+
 // continueWorkflow continues an existing workflow. Of one that has ended it reports the end.
 func continueWorkflow(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, options runner.Options, flags runFlags) error {
 	rejection := runstart.Ensure(ctx, a, c, id, false)

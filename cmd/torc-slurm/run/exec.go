@@ -110,7 +110,14 @@ func runExec(ctx context.Context, a *cli.Factory, words []string, flags execFlag
 	if err != nil {
 		return err
 	}
-	return runNew(ctx, a, loaded, options, run)
+	if err := checkNew(a, loaded, options); err != nil {
+		return err
+	}
+	conn, err := a.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	return runNew(ctx, a, conn, loaded, options, run)
 }
 
 // execError returns a usage error without positions, since the user has not seen the document.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/amendment"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/dryrun"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/outputdir"
@@ -40,6 +41,7 @@ type runFlags struct {
 func New(a *cli.Factory) *cobra.Command {
 	var flags runFlags
 	var specs specfile.Flags
+	var earlier amendment.Flags
 	c := &cobra.Command{
 		Use:   "run SPEC|ID",
 		Short: "Run a workflow on this machine",
@@ -63,6 +65,13 @@ alone; other runs do not take it into account.
 become ready, with their commands and needs and how many run here at a time, and finds
 missing input files, commands that bash cannot read, and jobs that do not fit here.
 
+With --resume, the workflow that was last created from this specification continues, with
+what has changed in it. Jobs are matched by name. A job runs again if its command,
+environment or inputs have changed, if it did not succeed, or if a job before it runs
+again; other settings, such as requirements, apply without running it again. New jobs are
+added, and jobs that are gone are disabled. The plan is shown first; with --dry-run it is
+only shown. --resume=ID names another workflow.
+
 Ctrl-C ends the jobs: they get a termination signal, some time, then a kill. A second
 Ctrl-C kills them at once. ` + "`torc-slurm run ID`" + ` continues the workflow later.`,
 		GroupID: cli.GroupLifecycle,
@@ -71,16 +80,22 @@ Ctrl-C kills them at once. ` + "`torc-slurm run ID`" + ` continues the workflow 
   torc-slurm run 12                    continue workflow 12
   torc-slurm run --num-cpus 4 --time-limit PT2H sweep.yaml
   torc-slurm run --label gpu train.yaml
-  torc-slurm run --dry-run sweep.yaml`,
-		Args:              cobra.ExactArgs(1),
+  torc-slurm run --dry-run sweep.yaml
+  torc-slurm run --resume sweep.yaml   after a change: run only what it affects`,
+		Args:              cobra.RangeArgs(1, 2), // --resume may have an argument
 		ValidArgsFunction: a.CompleteSpecOrWorkflow,
 		Annotations: cli.ServerExits(cli.ExitInvalidSpec, "1 jobs failed, were terminated, canceled or are held, need more than this run has, or claims are held (0 with --exit-zero); with --dry-run: jobs would fail",
 			"130 interrupted; `torc-slurm run ID` continues the workflow"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return runRun(c.Context(), a, args[0], specs, flags)
+			target, err := earlier.SplitArgs(a, args)
+			if err != nil {
+				return err
+			}
+			return runRun(c.Context(), a, target, specs, &earlier, flags)
 		},
 	}
 	addRunFlags(c.Flags(), &flags)
+	earlier.Add(c.Flags())
 	c.Flags().Int64Var(&flags.cpus, "num-cpus", 0, "`CPUS` for jobs (default: all of the machine)")
 	c.Flags().Float64Var(&flags.memoryGB, "memory-gb", 0, "memory for jobs in `GIB` (default: all of the machine)")
 	c.Flags().Int64Var(&flags.gpus, "num-gpus", 0, "`GPUS` for jobs (default: all of the machine)")
@@ -105,7 +120,7 @@ func addRunFlags(f *pflag.FlagSet, flags *runFlags) {
 	_ = f.MarkHidden("claim-backoff-max-secs")
 }
 
-func runRun(ctx context.Context, a *cli.Factory, target string, specs specfile.Flags, flags runFlags) error {
+func runRun(ctx context.Context, a *cli.Factory, target string, specs specfile.Flags, earlier *amendment.Flags, flags runFlags) error {
 	options, err := runnerOptions(a, flags)
 	if err != nil {
 		return err
@@ -113,6 +128,9 @@ func runRun(ctx context.Context, a *cli.Factory, target string, specs specfile.F
 	if !specfile.IsSpec(a, target) {
 		if flags.dryRun {
 			return dryrun.OnlySpecs(target)
+		}
+		if err := earlier.Refuse(target); err != nil {
+			return err
 		}
 		id, err := cli.ParseID("workflow", target)
 		if err != nil {
@@ -132,25 +150,64 @@ func runRun(ctx context.Context, a *cli.Factory, target string, specs specfile.F
 		return err
 	}
 	if flags.dryRun {
+		if previewed, err := earlier.Preview(ctx, a, loaded.Definition); previewed || err != nil {
+			return err
+		}
 		offer := runner.OfferOf(&options)
 		return dryrun.Run(ctx, a, loaded, &offer)
 	}
-	return runNew(ctx, a, loaded, options, flags)
+	return runSpec(ctx, a, loaded, earlier, options, flags)
 }
 
-// runNew creates the workflow of a specification and runs it. It returns an error before it
-// creates anything if input files are missing or the output directory cannot be written to.
-func runNew(ctx context.Context, a *cli.Factory, loaded *spec.Result, options runner.Options, flags runFlags) error {
-	if err := runstart.CheckInputs(a, loaded.Definition); err != nil {
-		return err
-	}
-	if err := outputdir.Make(options.OutputDir); err != nil {
-		return err // before a workflow is created that cannot run here
+// runSpec continues the earlier workflow of a specification, or creates one and runs it.
+func runSpec(ctx context.Context, a *cli.Factory, loaded *spec.Result, earlier *amendment.Flags, options runner.Options, flags runFlags) error {
+	mayResume := earlier.MayResume(a)
+	if !mayResume {
+		if err := checkNew(a, loaded, options); err != nil {
+			return err
+		}
 	}
 	conn, err := a.Connect(ctx)
 	if err != nil {
 		return err
 	}
+	choice, err := earlier.Choose(ctx, a, conn, loaded.Definition)
+	if err != nil {
+		return err
+	}
+	if choice.Workflow == nil {
+		if mayResume {
+			if err := checkNew(a, loaded, options); err != nil {
+				return err
+			}
+		}
+		return runNew(ctx, a, conn, loaded, options, flags)
+	}
+	id := *choice.Workflow.ID
+	plan, done, err := choice.Apply(ctx, a, conn, loaded.Definition, false)
+	if err != nil || !done {
+		return err
+	}
+	if err := runWhereSubmitted(ctx, a, conn, id, &options, &flags); err != nil {
+		return err
+	}
+	if plan.Runs == 0 {
+		return reportAsIs(ctx, a, conn, id, flags)
+	}
+	return continueWorkflow(ctx, a, conn, id, options, flags)
+}
+
+// checkNew returns an error if input files are missing or the output directory cannot be
+// written to, so that no workflow is created that cannot run here.
+func checkNew(a *cli.Factory, loaded *spec.Result, options runner.Options) error {
+	if err := runstart.CheckInputs(a, loaded.Definition); err != nil {
+		return err
+	}
+	return outputdir.Make(options.OutputDir)
+}
+
+// runNew creates the workflow of a specification, which passed checkNew, and runs it.
+func runNew(ctx context.Context, a *cli.Factory, conn *cli.Connection, loaded *spec.Result, options runner.Options, flags runFlags) error {
 	id, err := specfile.Create(ctx, conn, loaded.Definition)
 	if err != nil {
 		return err

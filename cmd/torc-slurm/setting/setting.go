@@ -58,6 +58,7 @@ var rules = map[string]rule{
 	"client.run.num_cpus":               free,
 	"client.run.memory_gb":              free,
 	"client.run.num_gpus":               free,
+	"client.run.resume":                 free,
 	"client.tls.ca_cert":                certificate,
 	"client.tls.insecure":               certificate,
 	"client.hpc.default_account":        account,

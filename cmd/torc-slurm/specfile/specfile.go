@@ -30,7 +30,20 @@ func Load(a *cli.Factory, path string, flags Flags) (*spec.Result, error) {
 	for _, w := range loaded.Warnings {
 		a.Note("warning: %s", strings.TrimRight(w.Render(), "\n"))
 	}
+	if path != "-" {
+		loaded.Definition.SpecPath = absolute(a, path)
+	}
 	return loaded, nil
+}
+
+// absolute returns the path of a specification by which its workflows are found again,
+// however it is reached.
+func absolute(a *cli.Factory, path string) string {
+	path = a.Path(path)
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		return resolved
+	}
+	return filepath.Clean(path)
 }
 
 // Options returns the options for reading a specification or a policy. A relative path is

@@ -8,6 +8,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/allocate"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/amendment"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/dryrun"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/runstart"
@@ -22,6 +23,7 @@ type submitFlags struct {
 	ignoreMissing, dryRun   bool
 	account, partition, qos string
 	noAutoSchedule          bool
+	earlier                 amendment.Flags
 }
 
 // New returns the command that submits a workflow to Slurm.
@@ -47,6 +49,11 @@ retried.
 become ready, with their commands and needs, and finds missing input files and commands
 that bash cannot read. ` + "`torc-slurm slurm plan SPEC`" + ` shows which allocations suit it.
 
+With --resume, the workflow that was last created from this specification continues, with
+what has changed in it; only jobs that the change affects run again. ` + "`torc-slurm run --help`" + `
+says which these are. With --dry-run the plan is only shown. --resume=ID names another
+workflow.
+
 On a terminal, the command first shows what a workflow that was run before would request,
 so that you can change it.`,
 		GroupID: cli.GroupLifecycle,
@@ -54,15 +61,21 @@ so that you can change it.`,
   torc-slurm submit -a myproject --partition short sweep.yaml
   torc-slurm submit --dry-run sweep.yaml
   torc-slurm submit 12                continue workflow 12
+  torc-slurm submit --resume sweep.yaml   after a change: run only what it affects
   torc-slurm sq                       the allocations, and what runs in them`,
-		Args:              cobra.ExactArgs(1),
+		Args:              cobra.RangeArgs(1, 2), // --resume may have an argument
 		ValidArgsFunction: a.CompleteSpecOrWorkflow,
 		Annotations:       cli.ServerExits("6 the specification is invalid, or jobs fit no allocation", "1 there is no allocation: Slurm rejected all requests for good, no job fits, or nothing requests one; with --dry-run: jobs would fail"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runSubmit(cmd.Context(), a, args[0], &flags)
+			target, err := flags.earlier.SplitArgs(a, args)
+			if err != nil {
+				return err
+			}
+			return runSubmit(cmd.Context(), a, target, &flags)
 		},
 	}
 	flags.Add(cmd, "output-dir")
+	flags.earlier.Add(cmd.Flags())
 	f := cmd.Flags()
 	f.BoolVarP(&flags.ignoreMissing, "ignore-missing-data", "i", false, "submit even if input files of jobs are missing")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "show what the jobs of a specification would do, and create nothing; exit with 1 if some would fail")
@@ -92,6 +105,9 @@ func runSubmit(ctx context.Context, a *cli.Factory, target string, flags *submit
 			return err
 		}
 		return submitNew(ctx, a, target, flags, dir)
+	}
+	if err := flags.earlier.Refuse(target); err != nil {
+		return err
 	}
 	id, err := cli.ParseID("workflow", target)
 	if err != nil {
@@ -125,7 +141,7 @@ func submitNew(ctx context.Context, a *cli.Factory, path string, flags *submitFl
 	if err := specfile.ConfirmWarnings(a, loaded.Warnings); err != nil {
 		return err
 	}
-	if !flags.ignoreMissing {
+	if !flags.ignoreMissing && !flags.earlier.MayResume(a) {
 		if err := runstart.CheckInputs(a, loaded.Definition); err != nil {
 			return err
 		}
@@ -134,11 +150,40 @@ func submitNew(ctx context.Context, a *cli.Factory, path string, flags *submitFl
 	if err != nil {
 		return err
 	}
+	choice, err := flags.earlier.Choose(ctx, a, c, loaded.Definition)
+	if err != nil {
+		return err
+	}
+	if choice.Workflow != nil {
+		return submitEarlier(ctx, a, c, &choice, loaded.Definition, flags)
+	}
+	if !flags.ignoreMissing {
+		if err := runstart.CheckInputs(a, loaded.Definition); err != nil {
+			return err
+		}
+	}
 	id, err := specfile.Create(ctx, c, loaded.Definition)
 	if err != nil {
 		return err
 	}
 	a.Note("Created workflow %d", id)
+	if err := runstart.Ensure(ctx, a, c, id, true); err != nil { // its files were checked
+		return err
+	}
+	return allocate.Submit(ctx, a, c, id, flags.request(dir))
+}
+
+// submitEarlier continues the earlier workflow of a specification with what has changed.
+func submitEarlier(ctx context.Context, a *cli.Factory, c *cli.Connection, choice *amendment.Choice, d *workflow.Definition, flags *submitFlags) error {
+	id := *choice.Workflow.ID
+	dir, err := flags.DirOf(ctx, a, c, id)
+	if err != nil {
+		return err
+	}
+	plan, done, err := choice.Apply(ctx, a, c, d, flags.ignoreMissing)
+	if err != nil || !done || plan.Runs == 0 {
+		return err
+	}
 	if err := runstart.Ensure(ctx, a, c, id, true); err != nil { // its files were checked
 		return err
 	}
@@ -152,6 +197,9 @@ func previewSpec(ctx context.Context, a *cli.Factory, target string, flags *subm
 	}
 	loaded, err := specfile.Load(a, target, flags.specs)
 	if err != nil {
+		return err
+	}
+	if previewed, err := flags.earlier.Preview(ctx, a, loaded.Definition); previewed || err != nil {
 		return err
 	}
 	return dryrun.Run(ctx, a, loaded, nil)

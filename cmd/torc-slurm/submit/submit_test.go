@@ -132,7 +132,7 @@ func TestSubmitNew(t *testing.T) {
 	routes := twelve.With(clitest.Routes{
 		startRun: {Body: api.RunStart{WorkflowID: 12, Started: true, RunID: 1}}, "POST /workflows/definition": {Body: `{"workflow_id":12}`},
 	})
-	got := clitest.Run(t, New, clitest.Case{Args: "submit $DIR/w.yaml", Files: map[string]string{"sbatch": "#!/bin/sh", "w.yaml": oneJob}, Environ: withSbatch, Routes: routes})
+	got := clitest.Run(t, New, clitest.Case{Args: "submit --resume=never $DIR/w.yaml", Files: map[string]string{"sbatch": "#!/bin/sh", "w.yaml": oneJob}, Environ: withSbatch, Routes: routes})
 	var requests []string
 	for _, r := range got.Requests {
 		requests = append(requests, strings.Fields(r)[0]+" "+strings.Fields(r)[1])
