@@ -88,8 +88,10 @@ Next:
 
 func TestExecRejects(t *testing.T) {
 	clitest.Check(t, NewExec,
-		wrong("exec", "there is no command: write it after --, or use -c or -C"),
-		wrong("exec ./sim 1", `"./sim 1": write the command after --, or give it with -c`),
+		wrong("exec", "there is no command: write it after exec, or use -c or -C"),
+		wrong("exec -c ./sim 1 2", `-c takes one word, and "1" is another: write -c './sim 1 2', or no -c`),
+		wrong("exec --quiet --tag ./sim ::: 1", "--group, --line-buffer and --quiet exclude one another, and --tag needs output"),
+		wrong("exec --halt now,fail=0 ./sim ::: 1", `--halt "now,fail=0" is not never, soon,fail=N, now,fail=N or one of these with N%, for example now,fail=1`),
 		wrong("exec -c true --param i", `--param "i" is not NAME=VALUES, for example i=1:100`),
 		wrong("exec -c true --param i=1 --param i=2", "duplicate --param i"),
 		wrong("exec -c true --link all", `--link must be product or zip, not "all"`),

@@ -28,14 +28,18 @@ type display struct {
 	counts   func(context.Context) (*api.WorkflowStatus, error)
 	drawn    int // number of lines on the terminal
 	palette  palette
+	sink     *sink // nil: the output of jobs is not shown
 
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
 // startDisplay starts and returns a display of p; counts asks the server for the status.
-func startDisplay(ctx context.Context, a *cli.Factory, p *progress, counts func(context.Context) (*api.WorkflowStatus, error)) *display {
-	d := &display{app: a, progress: p, counts: counts, done: make(chan struct{})}
+func startDisplay(ctx context.Context, a *cli.Factory, p *progress, s *sink, counts func(context.Context) (*api.WorkflowStatus, error)) *display {
+	d := &display{app: a, progress: p, sink: s, counts: counts, done: make(chan struct{})}
+	if s != nil && s.printer != nil {
+		s.printer.clear = d.clear
+	}
 	if a.StderrTerminal && a.Getenv("NO_COLOR") == "" {
 		d.palette = colors
 	}
@@ -68,6 +72,9 @@ func (d *display) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			d.clear()
+			if d.sink != nil {
+				d.sink.flush(true)
+			}
 			d.news()
 			return
 		case <-redraw.C:
@@ -86,6 +93,9 @@ func (d *display) live() bool { return d.app.StderrTerminal && d.app.Format != c
 
 // tick updates the display.
 func (d *display) tick() {
+	if d.sink != nil {
+		d.sink.flush(false)
+	}
 	if !d.live() {
 		d.news()
 		return

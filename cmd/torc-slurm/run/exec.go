@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,6 +28,15 @@ type execFlags struct {
 	interval     int64
 	stdio        string
 	dryRun       bool
+	argFiles     []string
+	null         bool
+	showFlags
+}
+
+// showFlags say what exec does with the output of jobs, and when it stops.
+type showFlags struct {
+	group, lineBuffer, quiet, tag bool
+	joblog, results, halt         string
 }
 
 // NewExec returns the command that runs commands as a workflow.
@@ -34,16 +44,29 @@ func NewExec(a *cli.Factory) *cobra.Command {
 	var flags execFlags
 	var run runFlags
 	c := &cobra.Command{
-		Use:   "exec [flags] [-- WORDS...]",
+		Use:   "exec [flags] [--] [COMMAND [WORDS...]] [::: VALUES...]",
 		Short: "Run commands without writing a specification",
-		Long: `Run commands as a workflow, without writing a specification: the command after --, those
-of -c and the lines of a file. Each runs once for every combination of parameters.`,
+		Long: `Run commands as a workflow, without writing a specification: a command and its words, those
+of -c, and the lines of a file.
+
+After ::: follow values; the command runs once for each. It gets the value at {}, or at its
+end. {.} is the value without its extension, {/} without its folder, {//} its folder, {/.} without
+both, and {#} the number of the job. Values come from files with :::: FILE or -a FILE, line by
+line; - is the standard input. Several sources are combined, {1} and {2} are their values; :::+
+and ::::+ go along with the source before. Several words reach the command as they are; one
+word is a line for bash: 'sort {} | uniq > {.}.out'. As with torc, {i} is the value of --param i.
+
+The output of the jobs is shown in their order, each when it has ended: --group shows it in the order
+in which they end, --line-buffer while they run. The report is on the standard error.`,
 		GroupID: cli.GroupLifecycle,
-		Example: `  torc-slurm exec -j 8 --param i=1:100 -- ./sim {i}
+		Example: `  torc-slurm exec gzip -k ::: *.csv
+  torc-slurm exec -j 8 'sort {} > {.}.sorted' ::: *.txt
+  torc-slurm exec --tag ./sim --rate {1} --seed {2} ::: 0.1 0.2 ::: 1 2 3
+  find . -name '*.png' | torc-slurm exec --joblog log convert {} {.}.jpg :::: -
+  torc-slurm exec --param i=1:100 -- ./sim {i}
   torc-slurm exec -c 'make -C a' -c 'make -C b'
-  torc-slurm exec -C commands.txt
-  torc-slurm exec --param x=[1,2] --param y=@values.txt --link zip -- ./fit {x} {y}
-  torc-slurm exec --dry-run --param i=1:3 -- ./sim {i}`,
+  torc-slurm exec -C commands.txt --halt soon,fail=3
+  torc-slurm exec --dry-run ./sim {} ::: a b`,
 		Args: func(c *cobra.Command, args []string) error { return checkExecArgs(a, c, args) },
 		Annotations: cli.ServerExits(cli.ExitInvalidSpec, "1 jobs failed, were terminated or were canceled (0 with --exit-zero)",
 			"130 interrupted; `torc-slurm run ID` continues the workflow"),
@@ -51,10 +74,14 @@ of -c and the lines of a file. Each runs once for every combination of parameter
 			if c.Flags().Changed("sample-interval-seconds") && flags.interval < 1 {
 				return cli.UsageErrorf("--sample-interval-seconds %d: the minimum is 1", flags.interval)
 			}
+			if flags.group && flags.lineBuffer || flags.quiet && (flags.group || flags.lineBuffer || flags.tag) {
+				return cli.UsageErrorf("--group, --line-buffer and --quiet exclude one another, and --tag needs output")
+			}
 			return runExec(c.Context(), a, args, flags, run)
 		},
 	}
 	f := c.Flags()
+	f.SetInterspersed(false) // what follows the command belongs to it
 	f.StringVarP(&flags.name, "name", "n", "", "`NAME` of the workflow (default exec_<time>)")
 	f.StringVar(&flags.description, "description", "", "`TEXT` that describes the workflow")
 	f.StringArrayVarP(&flags.commands, "command", "c", nil, "`COMMAND` to run; may be repeated")
@@ -62,7 +89,16 @@ of -c and the lines of a file. Each runs once for every combination of parameter
 	f.StringArrayVar(&flags.params, "param", nil, "`NAME=VALUES` of a parameter: 1:100, [a,b], @file; may be repeated")
 	f.StringVar(&flags.link, "link", "product", "`HOW` to combine parameters: product or zip")
 	addRunFlags(f, &run)
-	f.BoolVar(&flags.dryRun, "dry-run", false, "print the specification as JSON and run nothing")
+	f.BoolVar(&flags.dryRun, "dry-run", false, "run nothing; print the commands if there are values, or else the specification as JSON")
+	f.StringArrayVarP(&flags.argFiles, "arg-file", "a", nil, "`FILE` with values, one per line, like :::: FILE; may be repeated")
+	f.BoolVarP(&flags.null, "null", "0", false, "values in files end with NUL characters")
+	f.BoolVar(&flags.group, "group", false, "show the output of jobs in the order in which they end")
+	f.BoolVar(&flags.lineBuffer, "line-buffer", false, "show the lines of jobs while they run")
+	f.BoolVar(&flags.tag, "tag", false, "begin each line of output with the values of its job")
+	f.BoolVar(&flags.quiet, "quiet", false, "do not show the output of jobs")
+	f.StringVar(&flags.joblog, "joblog", "", "`FILE` for a line about each job, in the columns of GNU parallel")
+	f.StringVar(&flags.results, "results", "", "`DIR` for the output of each job, in folders named after its values")
+	f.StringVar(&flags.halt, "halt", "never", "`WHEN` to stop: never, soon,fail=N or now,fail=N; N may be a percentage")
 	f.StringVar(&flags.stdio, "stdio", "", "`OUTPUT` to keep: separate, combined, no-stdout, no-stderr, none (default separate)")
 	f.StringVar(&flags.monitor, "monitor", "summary", "`HOW` to measure jobs: off, summary, time-series")
 	f.StringVar(&flags.nodeMonitor, "monitor-compute-node", "off", "`HOW` to measure the node: off, summary, time-series")
@@ -71,26 +107,43 @@ of -c and the lines of a file. Each runs once for every combination of parameter
 	return c
 }
 
-// checkExecArgs returns a usage error for arguments that do not follow --.
+// checkExecArgs returns a usage error for words that are no command.
 func checkExecArgs(a *cli.Factory, c *cobra.Command, args []string) error {
-	dash := c.ArgsLenAtDash()
-	stray := args
-	if dash >= 0 {
-		stray = args[:dash]
-	}
-	switch {
-	case len(stray) == 0:
+	if len(args) == 0 || c.ArgsLenAtDash() == 0 {
 		return nil
-	case specfile.IsSpec(a, stray[0]):
-		return cli.UsageErrorf("exec takes commands; did you mean `%s run %s`?", cli.Prefix(a), stray[0])
 	}
-	return cli.UsageErrorf("%q: write the command after --, or give it with -c", strings.Join(stray, " "))
+	if len(args) == 1 && specfile.IsSpec(a, args[0]) && !isProgram(a, args[0]) {
+		return cli.UsageErrorf("exec takes commands; did you mean `%s run %s`?", cli.Prefix(a), args[0])
+	}
+	command, err := c.Flags().GetStringArray("command")
+	if err == nil && len(command) > 0 && !strings.HasPrefix(args[0], ":::") {
+		whole := append([]string{command[len(command)-1]}, args...)
+		return cli.UsageErrorf("-c takes one word, and %q is another: write -c '%s', or no -c", args[0], strings.Join(whole, " "))
+	}
+	return nil
+}
+
+// isProgram reports whether a file may be executed.
+func isProgram(a *cli.Factory, name string) bool {
+	info, err := os.Stat(a.Path(name))
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
 func runExec(ctx context.Context, a *cli.Factory, words []string, flags execFlags, run runFlags) error {
-	document, err := execDocument(a, words, flags)
+	in, err := readInput(a, words, &flags)
 	if err != nil {
 		return err
+	}
+	stop, err := parseHalt(flags.halt, len(in.commands))
+	if err != nil {
+		return err
+	}
+	document, err := execDocument(a, in.commands, flags)
+	if err != nil {
+		return err
+	}
+	if stop != nil {
+		document.MaxFailures = &stop.fail
 	}
 	text, err := document.JSON()
 	if err != nil {
@@ -104,6 +157,9 @@ func runExec(ctx context.Context, a *cli.Factory, words []string, flags execFlag
 		return cli.UsageErrorf("the parameters have no values, so there is nothing to run")
 	}
 	if flags.dryRun {
+		if in.rows != nil && a.Format == cli.FormatTable {
+			return showCommands(a, in.commands)
+		}
 		return showExpanded(a, loaded)
 	}
 	options, err := runnerOptions(a, run)
@@ -113,11 +169,30 @@ func runExec(ctx context.Context, a *cli.Factory, words []string, flags execFlag
 	if err := checkNew(a, loaded, options); err != nil {
 		return err
 	}
+	if in.rows == nil { // each command may be several jobs
+		in.commands = nil
+		for i := range loaded.Definition.Jobs {
+			in.commands = append(in.commands, loaded.Definition.Jobs[i].Command)
+		}
+	}
+	if run.sink, err = newSink(a, in, loaded.Definition, &flags.showFlags, stop); err != nil {
+		return err
+	}
 	conn, err := a.Connect(ctx)
 	if err != nil {
 		return err
 	}
 	return runNew(ctx, a, conn, loaded, options, run)
+}
+
+// showCommands prints the commands of a dry run.
+func showCommands(a *cli.Factory, commands []string) error {
+	for _, c := range commands {
+		if _, err := fmt.Fprintln(a.Stdout, c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // execError returns a usage error without positions, since the user has not seen the document.
@@ -147,11 +222,7 @@ func showExpanded(a *cli.Factory, loaded *spec.Result) error {
 }
 
 // execDocument returns the specification for the flags, or a usage error.
-func execDocument(a *cli.Factory, words []string, flags execFlags) (*spec.Document, error) {
-	commands, err := execCommands(a, words, flags)
-	if err != nil {
-		return nil, err
-	}
+func execDocument(a *cli.Factory, commands []string, flags execFlags) (*spec.Document, error) {
 	parameters, err := execParameters(flags.params)
 	if err != nil {
 		return nil, err
@@ -186,9 +257,12 @@ func execDocument(a *cli.Factory, words []string, flags execFlags) (*spec.Docume
 
 // execJobName returns the name of job i of n, which is unique after expansion.
 func execJobName(i, n int, parameters spec.Parameters) string {
+	if len(parameters) == 0 {
+		return jobName(i)
+	}
 	name := "job"
 	if n > 1 {
-		name = fmt.Sprintf("job_%0*d", len(fmt.Sprint(n)), i+1)
+		name = jobName(i)
 	}
 	for _, p := range parameters {
 		name += "_{" + p.Name + "}"
@@ -216,7 +290,7 @@ func execCommands(a *cli.Factory, words []string, flags execFlags) ([]string, er
 		commands = append(commands, lines...)
 	}
 	if len(commands) == 0 {
-		return nil, cli.UsageErrorf("there is no command: write it after --, or use -c or -C")
+		return nil, cli.UsageErrorf("there is no command: write it after exec, or use -c or -C")
 	}
 	return commands, nil
 }

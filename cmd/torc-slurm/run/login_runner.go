@@ -91,6 +91,6 @@ func runOnLogin(ctx context.Context, a *cli.Factory, flags loginFlags) error {
 	if err != nil {
 		return fmt.Errorf("set up the runner: %w", err)
 	}
-	_, _, err = runJobs(ctx, a, c, r, newProgress(flags.workflow, status.WorkflowName, a.Now()))
+	_, _, err = runJobs(ctx, a, c, r, newProgress(flags.workflow, status.WorkflowName, a.Now()), nil)
 	return err
 }

@@ -107,7 +107,9 @@ func reportEnd(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64,
 	}
 	r.ofRunner(p, s, a.Now())
 	r.advise(cli.Prefix(a), flags.outputDir)
-	if err := a.ShowRecord(r, r.write); err != nil {
+	if flags.sink != nil && flags.sink.printer != nil {
+		r.write(a.Stderr) // the standard output has that of the jobs
+	} else if err := a.ShowRecord(r, r.write); err != nil {
 		return err
 	}
 	unsuccessful := r.HadFailures || r.HadTerminations || r.JobsByStatus.Canceled+r.JobsByStatus.PendingFailed+r.UserHeld > 0 || len(r.FailedJobs)+len(r.ClaimHolds)+len(r.Unfit) > 0

@@ -35,6 +35,7 @@ type runFlags struct {
 	persistent   bool
 	exitZero     bool
 	dryRun       bool
+	sink         *sink // of exec; nil for run
 }
 
 // New returns the command that runs a workflow on this machine.

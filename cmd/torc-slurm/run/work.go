@@ -14,6 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/outputdir"
 	"github.com/torc-slurm/torc-slurm/internal/failpoint"
 	"github.com/torc-slurm/torc-slurm/runner"
+	"github.com/torc-slurm/torc-slurm/runner/output"
 )
 
 // work runs a workflow in this process and shows the report. The error has the exit status of
@@ -46,6 +47,15 @@ func work(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, opti
 	options.APIURL, options.Environ = c.URL, cli.JobEnvironment(a, c)
 	options.Log = cli.LogTo(logFile, slog.LevelInfo)
 	options.OnEvent = p.observe
+	if s := flags.sink; s != nil {
+		s.base = func(job, attempt int64) string {
+			return output.LogPath(options.OutputDir, id, job, status.RunID, attempt, "")
+		}
+		options.OnEvent = func(e runner.Event) {
+			p.observe(e)
+			s.observe(e)
+		}
+	}
 	if strings.HasPrefix(c.URL, "https:") { // jobs that call the server directly would need credentials
 		jobs, err := jobgateway.Open(a, &options, c.Forward)
 		if err != nil {
@@ -60,7 +70,7 @@ func work(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, opti
 	if err != nil {
 		return fmt.Errorf("set up the runner: %w", err)
 	}
-	summary, interrupted, err := runJobs(ctx, a, c, r, p)
+	summary, interrupted, err := runJobs(ctx, a, c, r, p, flags.sink)
 	if err != nil {
 		return fmt.Errorf("run workflow %d: %w; see %s", id, err, logFile.Name())
 	}
@@ -70,14 +80,23 @@ func work(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, opti
 	if interrupted {
 		return &cli.ExitError{Status: cli.ExitInterrupted}
 	}
+	if flags.sink != nil {
+		return flags.sink.err()
+	}
 	return nil
 }
 
 // runJobs runs the runner to its end and shows the progress. On the first signal it ends the
 // jobs, on the second it kills them. interrupted reports whether there was a signal.
-func runJobs(ctx context.Context, a *cli.Factory, c *cli.Connection, r *runner.Runner, p *progress) (summary runner.Summary, interrupted bool, err error) {
+func runJobs(ctx context.Context, a *cli.Factory, c *cli.Connection, r *runner.Runner, p *progress, s *sink) (summary runner.Summary, interrupted bool, err error) {
 	signals := a.Interrupts.Take()
-	d := startDisplay(ctx, a, p, func(ctx context.Context) (*api.WorkflowStatus, error) {
+	if s != nil && s.halt != nil {
+		s.halt.stop = func() {
+			p.say("too many jobs have failed: ending the running jobs")
+			r.Stop(runner.StopCancel)
+		}
+	}
+	d := startDisplay(ctx, a, p, s, func(ctx context.Context) (*api.WorkflowStatus, error) {
 		return c.Workflows.Status(ctx, p.id)
 	})
 	defer d.stop()
