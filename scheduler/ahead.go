@@ -49,6 +49,7 @@ func (p *planner) follow() {
 		}
 		for _, a := range steps[step] {
 			count := a.Count
+			p.blocked += count
 			for _, w := range p.followed(a) {
 				if n := min(count, room[w]); n > 0 {
 					count, room[w] = count-n, room[w]-n
@@ -56,12 +57,32 @@ func (p *planner) follow() {
 					w.follows += (saturatingProduct(n, seconds) + each - 1) / each
 				}
 			}
+			p.beyond += count
 		}
 		for _, w := range p.wants {
 			ended[w] = room[w] == w.chains
 		}
 	}
 }
+
+// knowsAll reports whether all jobs that will become ready follow the ready ones in their places.
+func (p *planner) knowsAll() bool {
+	later := int64(0)
+	for _, w := range p.wants {
+		later += w.later
+	}
+	return p.beyond == 0 && later <= p.blocked && p.blocked == countAhead(p.Ahead)
+}
+
+func countAhead(all []Ahead) (n int64) {
+	for i := range all {
+		n += all[i].Count
+	}
+	return n
+}
+
+// depth returns how many jobs run one after the other with those that follow.
+func (w *want) depth() int64 { return (w.open + w.follows + w.chains - 1) / max(w.chains, 1) }
 
 // followed returns the ready jobs in whose places blocked ones can run, those of the same class
 // first.

@@ -51,6 +51,7 @@ const (
 	calmFor     = 3 * time.Minute
 	regretFor   = 20 * time.Minute
 	replaceable = 5 * time.Minute
+	cutFor      = time.Minute * 3 / 2 // after the requests that a plan had to leave to the next
 )
 
 // option is one choice that is being evaluated.
@@ -64,6 +65,7 @@ type option struct {
 	held     int64 // CPU seconds of allocations
 	used     int64 // of jobs
 	idle     bool  // one of its new allocations would have no job
+	minutes  int64 // until all of them are requested, the first one included
 	excess   bool  // with the existing ones they have more CPUs than there are
 	Choice
 }
@@ -106,6 +108,7 @@ func (p *planner) choose(a *AutoSchedule, wants []*want, o *outlook) *packing {
 	if n := len(p.decision.Choices); n > shown+1 {
 		best.packing.instead = &p.decision.Choices[shown+1]
 	}
+	c.scouts(best.packing)
 	for _, s := range best.replaces {
 		c.replace(s, fmt.Sprintf("new allocations are expected to end the jobs in %s instead of %s", about(best.Completion), about(none.Completion)))
 	}
@@ -164,7 +167,7 @@ func (x *option) waits() (first int64) {
 // best returns the best option: one that cancels nothing, unless another beats it.
 func (c *chooser) best(none *option, options []*option) *option {
 	kept, replaced := split(options)
-	best := pick(kept, c.action.Prefer)
+	best := pick(c.steady(kept), c.action.Prefer)
 	switch {
 	case c.must, c.cut && best.late()+c.action.Prefer.tolerance(best.late()) < none.late():
 	case !best.beats(none):
@@ -261,11 +264,38 @@ func (c *chooser) calm() bool {
 func (c *chooser) wasCut() bool {
 	n := 0
 	for _, s := range c.supply {
-		if c.action.counts(s) && c.Now.Sub(s.Asked) < time.Minute*3/2 {
+		if c.action.counts(s) && c.Now.Sub(s.Asked) < cutFor {
 			n++
 		}
 	}
 	return n >= c.action.MaxSubmitPerMinute
+}
+
+// steady leaves out the options with larger allocations that have to queue than those that the last
+// plan requested as far as the rate allowed, if others have room for as many jobs. Since then Slurm has
+// estimated when these start. It has not estimated anything for larger ones, so that they would seem
+// to be better.
+func (c *chooser) steady(options []*option) (out []*option) {
+	before, least := int64(0), forever
+	if c.wasCut() {
+		for i := range c.outlook.slots {
+			if s := &c.outlook.slots[i]; s.State == Pending && c.action.counts(s.Allocation) && s.queues() && c.Now.Sub(s.Asked) < cutFor {
+				before = max(before, s.cpus)
+			}
+		}
+	}
+	for _, x := range options {
+		least = min(least, x.left)
+	}
+	for _, x := range options {
+		if x.largest() <= before {
+			out = append(out, x)
+		}
+	}
+	if !slices.ContainsFunc(out, func(x *option) bool { return x.left == least && !x.excess }) {
+		return options
+	}
+	return out
 }
 
 // loads returns what a job of each want uses, and how many there are, with those that follow.
@@ -361,7 +391,7 @@ func (c *chooser) ladder() (all []int64) {
 	}
 	for _, w := range c.asked {
 		if w.chains > 0 && len(c.Forecast.Cluster.Reservations) == 0 {
-			least = max(least, ((w.open+w.follows+w.chains-1)/w.chains*w.load().seconds+longest-1)/longest)
+			least = max(least, (w.depth()*w.load().seconds+longest-1)/longest)
 		}
 	}
 	for rows := least; rows*longest < longestAim; rows += max(rows/3, 1) {
@@ -412,10 +442,12 @@ func (c *chooser) option(v variant, by, work int64) *option {
 	x.packing.live, x.packing.pending = live, pending
 	vacancies := c.outlook.vacancies.Clone()
 	left, next := c.action.rate(c.Now)
+	x.minutes = 1
 	for i, f := range x.packing.drafts {
 		s := c.planned(f, vacancies, i == 0)
 		if i >= left { // it is requested later
-			s.wait = s.wait.After(next.Sub(c.Now) + time.Duration((i-left)/c.action.MaxSubmitPerMinute)*time.Minute)
+			x.minutes = 2 + int64((i-left)/c.action.MaxSubmitPerMinute)
+			s.wait = s.wait.After(next.Sub(c.Now) + time.Duration(x.minutes-2)*time.Minute)
 		}
 		x.slots = append(x.slots, s)
 	}
@@ -577,7 +609,9 @@ const fewRequests = 8
 
 // compareOptions puts those first that hold fewer CPU seconds, then those that end sooner, then
 // those of smaller allocations where these have to queue, since a small one never starts later than
-// a large one, then those with fewer requests, where that makes a difference.
+// a large one, then those with fewer requests, where that makes a difference. Half the size is worth
+// half of the minutes that the requests take: it may be later in the queue, and what is requested
+// later is so for certain.
 func compareOptions(a, b *option) int {
 	requests := func(x *option) int {
 		if x.packing == nil {
@@ -592,5 +626,5 @@ func compareOptions(a, b *option) int {
 	case differ(a.late(), b.late(), 5):
 		return cmp.Compare(a.late(), b.late())
 	}
-	return cmp.Or(cmp.Compare(a.largest(), b.largest()), cmp.Compare(requests(a), requests(b)))
+	return cmp.Or(cmp.Compare(a.largest()*a.minutes, b.largest()*b.minutes), cmp.Compare(requests(a), requests(b)))
 }

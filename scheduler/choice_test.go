@@ -119,6 +119,7 @@ func pendingAt(id int64, ago, walltime time.Duration) Allocation {
 // TestPendingAllocations: what is pending is changed or replaced only for a clear gain, and not
 // soon after it was requested.
 func TestPendingAllocations(t *testing.T) {
+	soonEnded := map[int64]forecast.Runtimes{1: {Count: forecast.EnoughRuntimes, Median: 20 * time.Second, Ninety: 25 * time.Second}}
 	for name, tc := range map[string]struct {
 		free   []int64
 		jobs   int64
@@ -162,6 +163,29 @@ func TestPendingAllocations(t *testing.T) {
 			s.Demand[0].Later = 10
 			s.Allocations = []Allocation{pendingAt(1, time.Hour, 53*time.Minute)}
 		}, ""},
+		"all that will be ready follows, and ends soon: shorter": {[]int64{0, 0}, 4, func(s *Snapshot) {
+			s.Demand[0].Later = 4
+			s.Foresee(ahead(s, 4, 4, 4, 4, 4, 4, 4, 4, 4), soonEnded)
+			s.Allocations = []Allocation{pendingAt(1, time.Hour, 53*time.Minute)}
+		}, "shorten"},
+		"more will be ready than follows: as long as before": {[]int64{0, 0}, 4, func(s *Snapshot) {
+			s.Foresee(ahead(s, 4, 4, 4, 4, 4, 4, 4, 4, 5), soonEnded)
+			s.Allocations = []Allocation{pendingAt(1, time.Hour, 53*time.Minute)}
+		}, ""},
+		"what follows needs all of it: as long as before": {[]int64{0, 0}, 4, func(s *Snapshot) {
+			s.Ahead = ahead(s, 4, 4, 4, 4, 4, 4, 4, 4, 4)
+			s.Allocations = []Allocation{pendingAt(1, time.Hour, 53*time.Minute)}
+		}, ""},
+		"a large one may start later than is expected: smaller ones stay": {[]int64{0, 0}, 4, func(s *Snapshot) {
+			large, small := pendingAt(1, time.Minute, 6*time.Minute), pendingAt(2, time.Hour, 12*time.Minute)
+			small.Shape.Node.CPUs, small.Expected = 2, noon.Add(10*time.Hour)
+			s.Allocations = []Allocation{large, small}
+		}, ""},
+		"a small one has room for all: no larger one": {[]int64{0, 0}, 2, func(s *Snapshot) {
+			large, small := pendingAt(1, time.Minute, 12*time.Minute), pendingAt(2, time.Hour, 6*time.Minute)
+			small.Shape.Node.CPUs, large.Expected = 2, noon.Add(10*time.Hour)
+			s.Allocations = []Allocation{large, small}
+		}, "cancel"},
 		"no job is left": {[]int64{4, 4}, 0, func(s *Snapshot) {
 			s.Allocations = []Allocation{pendingAt(1, time.Hour, 53*time.Minute)}
 		}, "cancel"},
@@ -204,6 +228,50 @@ func TestTheRestIsRequested(t *testing.T) {
 	}
 	if requested != 30 {
 		t.Errorf("%d requested, want one for each of 30 nodes", requested)
+	}
+}
+
+// TestTheRestIsNoLarger: what has been cut off is not requested as larger allocations because Slurm
+// expects the first ones to start late.
+func TestTheRestIsNoLarger(t *testing.T) {
+	first := pendingAt(1, time.Minute, time.Hour)
+	wait := forecast.Wait{Low: time.Hour, Likely: time.Hour, High: time.Hour}
+	of := func(cpus, left int64) *option {
+		return &option{slots: []slot{{draft: &draft{}, cpus: cpus, wait: wait}}, left: left}
+	}
+	none, small, large := &option{left: 9}, of(4, 0), of(8, 0)
+	for name, tc := range map[string]struct {
+		change  func(*chooser)
+		options []*option
+		want    int
+	}{
+		"no larger ones":                       {func(*chooser) {}, []*option{none, small, large}, 2},
+		"only larger ones have room for all":   {func(*chooser) {}, []*option{none, of(4, 2), large}, 3},
+		"nothing has been cut off":             {func(c *chooser) { c.action.MaxSubmitPerMinute = 2 }, []*option{none, small, large}, 3},
+		"the first ones were requested before": {func(c *chooser) { c.Now = noon.Add(time.Hour) }, []*option{none, small, large}, 3},
+	} {
+		c := &chooser{
+			planner: &planner{Snapshot: Snapshot{Now: noon}, supply: []*Allocation{&first}},
+			action:  &AutoSchedule{ActionID: 1, MaxSubmitPerMinute: 1},
+			outlook: &outlook{slots: []slot{{Allocation: &first, cpus: 4, wait: wait}}},
+		}
+		tc.change(c)
+		if got := c.steady(tc.options); len(got) != tc.want {
+			t.Errorf("%s: %d options, want %d", name, len(got), tc.want)
+		}
+	}
+}
+
+// TestRequestsOfOneMinute: twice the size is as good as half of the minutes that the requests take, if
+// nothing else differs.
+func TestRequestsOfOneMinute(t *testing.T) {
+	s := sweep(40, clusterOf(slices.Repeat([]int64{0}, 12)...))
+	d := Plan(s)
+	if got := strings.Join(asked(d), ", "); got != "20 × 2 CPUs 6m0s" {
+		t.Errorf("%s", got)
+		for _, c := range d.Choices {
+			t.Log(c.Line())
+		}
 	}
 }
 

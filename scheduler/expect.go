@@ -96,7 +96,7 @@ func (p *planner) newWait(r *forecast.Request, first bool) forecast.Wait {
 	w := p.noLater(r, first)
 	for i := range p.queued {
 		s := &p.queued[i]
-		if s.wait.Likely > w.Likely && s.request.Within(r) {
+		if s.wait.Likely > w.Likely && s.request.NoLarger(r) {
 			w.Low, w.Likely, w.High = max(w.Low, s.wait.Low), s.wait.Likely, max(w.High, s.wait.High)
 			w.Reason, w.Assumed = "as allocation "+strconv.FormatInt(s.ID, 10)+", "+s.wait.Reason, s.wait.Assumed
 		}
@@ -235,18 +235,24 @@ func (p *planner) fillOutlook(o *outlook) {
 	soonest := slices.Clone(o.slots)
 	slices.SortStableFunc(soonest, func(a, b slot) int { return cmp.Compare(a.starts[likely], b.starts[likely]) })
 	for i := range soonest {
-		p.used[soonest[i].Allocation] = p.used[soonest[i].Allocation] || p.helps(soonest[:i+1], loads, counts)
+		p.used[soonest[i].Allocation] = p.used[soonest[i].Allocation] || p.helps(soonest[:i], &soonest[i], loads, counts)
 	}
 }
 
-// helps reports whether there are jobs for the last of some allocations if it starts as early as
-// can be, together with the pending ones before it: those that the live ones will not have run
-// until then. Its place in the queue is worth more than an estimate of when it starts.
-func (p *planner) helps(slots []slot, loads []load, counts []int64) bool {
-	last := &slots[len(slots)-1]
+// helps reports whether there are jobs for an allocation if it starts as early as can be, together
+// with those before it: those that the live ones will not have run until then. Its place in the
+// queue is worth more than an estimate of when it starts, and so more than the place of a larger one.
+func (p *planner) helps(before []slot, last *slot, loads []load, counts []int64) bool {
 	if last.State != Pending {
 		return true
 	}
+	var slots []slot
+	for i := range before {
+		if s := &before[i]; !s.queues() || s.request.NoLarger(&last.request) {
+			slots = append(slots, *s)
+		}
+	}
+	slots = append(slots, *last)
 	start := func(s *slot) int64 {
 		if s.State == Pending {
 			return last.low

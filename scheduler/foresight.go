@@ -34,21 +34,12 @@ type Question struct {
 	Args    []string
 }
 
-// How long facts are used. As long as nothing is requested, newer ones are only read now and then,
-// to see whether more allocations would help.
-const (
-	factsNew   = 30 * time.Second
-	factsEvery = 5 * time.Minute
-	factsLast  = 10 * time.Minute
-	jobsEvery  = 30 * time.Second
-)
-
 // facts are what a workflow's plans know of the cluster and of its jobs.
 type facts struct {
 	cluster  *forecast.Cluster // nil: not known
 	asked    time.Time         // when the cluster was asked for last
 	reason   string            // why it is not known
-	ahead    []store.AheadJobs
+	ahead    []Ahead
 	runtimes map[int64]forecast.Runtimes
 	jobsAt   time.Time // when ahead and runtimes were read
 }
@@ -74,15 +65,14 @@ func (l *foresight) add(ctx context.Context, s *Snapshot, plain *Decision) error
 	if l.outlook == nil || s.Ended || s.Held != nil {
 		return nil
 	}
-	placed := slices.ContainsFunc(plain.Coverage, func(c Coverage) bool { return c.Live+c.Pending > 0 })
 	f := l.known
-	if !l.silent && (placed || plain.requests()) && l.now.Sub(f.asked) >= factsEvery {
+	if !l.silent && plain.FactsDue(l.now.Sub(f.asked)) {
 		l.askCluster(ctx)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
-	if f.cluster != nil && l.now.Sub(f.cluster.At) > factsLast {
+	if f.cluster != nil && l.now.Sub(f.cluster.At) > FactsLast {
 		f.cluster = nil
 	}
 	if s.NoForecast = f.reason; f.cluster == nil {
@@ -92,19 +82,14 @@ func (l *foresight) add(ctx context.Context, s *Snapshot, plain *Decision) error
 	if err := l.readJobs(ctx, s); err != nil {
 		return err
 	}
-	f.apply(s)
+	s.Foresee(f.ahead, f.runtimes)
 	return nil
-}
-
-// requests reports whether the plan requests allocations.
-func (d *Decision) requests() bool {
-	return slices.ContainsFunc(d.Actions, func(a Action) bool { return a.Kind == Submit || a.Kind == Probe })
 }
 
 // renew reads the facts again before a plan is carried out that requests allocations, unless they
 // are new, and reports whether it did.
 func (l *foresight) renew(ctx context.Context, s *Snapshot, d *Decision) bool {
-	if l.silent || !d.requests() || l.now.Sub(l.known.asked) < factsNew {
+	if l.silent || !d.FactsOld(l.now.Sub(l.known.asked)) {
 		return false
 	}
 	l.askCluster(ctx)
@@ -173,15 +158,18 @@ func (l *foresight) askCluster(ctx context.Context) {
 // ones ran.
 func (l *foresight) readJobs(ctx context.Context, s *Snapshot) (err error) {
 	f := l.known
-	if l.silent || f.runtimes != nil && l.now.Sub(f.jobsAt) < jobsEvery {
+	if l.silent || f.runtimes != nil && l.now.Sub(f.jobsAt) < JobsEvery {
 		return nil
 	}
-	if f.ahead, err = l.store.Scheduling.Ahead(ctx, l.workflow); err != nil {
+	blocked, err := l.store.Scheduling.Ahead(ctx, l.workflow)
+	if err != nil {
 		return err
 	}
+	f.ahead = nil
 	var classes []int64
-	for i := range f.ahead {
-		classes = append(classes, f.ahead[i].Class.ID)
+	for i := range blocked {
+		f.ahead = append(f.ahead, Ahead{Class: blocked[i].Class, Steps: blocked[i].Steps, Count: blocked[i].Count})
+		classes = append(classes, blocked[i].Class.ID)
 	}
 	for i := range s.Demand {
 		classes = append(classes, s.Demand[i].ID)
@@ -196,29 +184,6 @@ func (l *foresight) readJobs(ctx context.Context, s *Snapshot) (err error) {
 		f.runtimes[class] = forecast.RuntimesOf(list)
 	}
 	return nil
-}
-
-// apply adds the blocked jobs, and sets how long jobs are likely to run.
-func (f *facts) apply(s *Snapshot) {
-	for i := range s.Demand {
-		d := &s.Demand[i]
-		d.LikelySeconds = int64(f.runtimes[d.ID].Likely(d.runtime()) / time.Second)
-	}
-	for i := range f.ahead {
-		a := &f.ahead[i]
-		declared := time.Duration(a.Class.RuntimeSeconds) * time.Second
-		s.Ahead = append(s.Ahead, Ahead{
-			Class: a.Class, LikelySeconds: int64(f.runtimes[a.Class.ID].Likely(declared) / time.Second), Steps: a.Steps, Count: a.Count,
-		})
-	}
-	for i := range s.Allocations {
-		a := &s.Allocations[i]
-		a.Running = slices.Clone(a.Running)
-		for k := range a.Running {
-			r := &a.Running[k]
-			r.Until = r.Until.Add(f.runtimes[r.ClassID].Likely(r.Declared) - r.Declared)
-		}
-	}
 }
 
 // recordStarted records how long allocations were pending that have started.

@@ -144,6 +144,8 @@ type planner struct {
 	taken    *forecast.Forecast       // for all but the first new allocation
 	queued   []slot                   // pending allocations that have to queue
 	stuck    []forecast.Request       // pending although their resources seem to be free
+	blocked  int64                    // jobs that follow the ready ones, one step after the other
+	beyond   int64                    // of these, those that have no place among them
 }
 
 // want is demand with the places found for it.

@@ -19,10 +19,11 @@ const shortenEvery = 10 * time.Minute
 
 // shorten lowers the time limit of pending allocations that have less to do than when they were
 // requested, as others have taken their jobs. They keep their place, and shorter ones are started
-// sooner by backfill. As long as more jobs may become ready, nothing is changed.
+// sooner by backfill. As long as more jobs may become ready than follow the ready ones in their
+// places, nothing is changed.
 func (p *planner) shorten(o *outlook) {
-	more := slices.ContainsFunc(p.wants, func(w *want) bool { return w.later > 0 || w.left > 0 })
-	if o == nil || more || len(p.Ahead) > 0 {
+	lacking := slices.ContainsFunc(p.wants, func(w *want) bool { return w.left > 0 })
+	if o == nil || lacking || !p.knowsAll() {
 		return
 	}
 	loads, counts := p.loads()
@@ -36,7 +37,13 @@ func (p *planner) shorten(o *outlook) {
 			p.Now.Sub(s.Asked) < replaceable || p.Now.Sub(s.Shortened) < shortenEvery || !slices.Contains(p.supply, s.Allocation) {
 			continue
 		}
-		need := max(p.set.Margins.Walltime(time.Duration(rooms[i].bound)*time.Second), p.set.MinWalltime)
+		bound := rooms[i].bound
+		for k, w := range p.wants { // it lasts for all that follows
+			if w.follows > 0 && s.admits[k] {
+				bound = max(bound, w.depth()*loads[k].seconds+loads[k].longest()-loads[k].seconds)
+			}
+		}
+		need := max(p.set.Margins.Walltime(time.Duration(bound)*time.Second), p.set.MinWalltime)
 		if need*100 > s.Shape.Walltime*shortenTo {
 			continue
 		}

@@ -12,13 +12,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// How often facts are read, in seconds, as the product does (scheduler/foresight.go,
-// scheduler/clusterfacts).
+// What the product has in scheduler/clusterfacts.
 const (
-	factsEvery        = 5 * 60 // where all jobs have a place
-	loadsEvery        = 30     // sinfo
-	reservationsEvery = 10 * 60
-	runtimesEvery     = 30
+	reservationsEvery = 10 * 60 // seconds
 	mostRuntimes      = 200
 	probesPerPlan     = 3
 	probesLast        = 5 * 60
@@ -30,8 +26,9 @@ type facts struct {
 	cluster      *forecast.Cluster
 	asked        int64
 	reservations int64 // when they were asked for; there are none
-	runtimes     []forecast.Runtimes
-	runtimesAt   int64
+	ahead        []scheduler.Ahead
+	runtimes     map[int64]forecast.Runtimes // by class
+	jobsAt       int64                       // when ahead and runtimes were read
 	past         []forecast.Past
 	probes       []forecast.Probe
 	expected     map[int64]*compute.AllocationExpectation // of allocations, by id
@@ -39,7 +36,7 @@ type facts struct {
 }
 
 func newFacts(t *trial) *facts {
-	f := &facts{t: t, asked: -day, reservations: -day, runtimesAt: -day, expected: make(map[int64]*compute.AllocationExpectation), started: make(map[int64]bool)}
+	f := &facts{t: t, asked: -day, reservations: -day, jobsAt: -day, expected: make(map[int64]*compute.AllocationExpectation), started: make(map[int64]bool)}
 	p := t.cluster.Partition(0)
 	for _, j := range t.past {
 		f.past = append(f.past, pastOf(j, &p))
@@ -59,12 +56,10 @@ func pastOf(j *cluster.Job, p *cluster.Partition) forecast.Past {
 // add adds to a snapshot what is known. plain is the plan without it.
 func (f *facts) add(s *scheduler.Snapshot, plain *scheduler.Decision) {
 	now := f.t.cluster.Now()
-	ready := slices.ContainsFunc(plain.Coverage, func(c scheduler.Coverage) bool { return c.Ready > 0 })
-	asks := slices.ContainsFunc(plain.Actions, func(a scheduler.Action) bool { return a.Kind == scheduler.Submit || a.Kind == scheduler.Probe })
-	if asks || ready && now-f.asked >= factsEvery {
+	if plain.FactsDue(f.age()) {
 		f.ask(now)
 	}
-	if f.cluster != nil && s.Now.Sub(f.cluster.At) > 2*factsEvery*time.Second {
+	if f.cluster != nil && s.Now.Sub(f.cluster.At) > scheduler.FactsLast {
 		f.cluster = nil
 	}
 	if f.cluster == nil {
@@ -72,28 +67,34 @@ func (f *facts) add(s *scheduler.Snapshot, plain *scheduler.Decision) {
 	}
 	f.noteStarted()
 	s.Forecast = &forecast.Forecast{Cluster: f.cluster, Past: f.past, Probes: f.probes}
-	if now-f.runtimesAt >= runtimesEvery {
-		f.runtimesAt, f.runtimes = now, nil
-		for class := range f.t.progress.Classes {
-			f.runtimes = append(f.runtimes, forecast.RuntimesOf(f.t.progress.Runtimes(class, mostRuntimes)))
-		}
+	if at(now).Sub(at(f.jobsAt)) >= scheduler.JobsEvery {
+		f.readJobs(now)
 	}
-	for i := range s.Demand {
-		d := &s.Demand[i]
-		declared := time.Duration(d.RuntimeSeconds) * time.Second
-		d.LikelySeconds = int64(f.runtimes[d.ID-1].Likely(declared) / time.Second)
+	s.Foresee(f.ahead, f.runtimes)
+}
+
+// age returns for how long the cluster has not been asked for.
+func (f *facts) age() time.Duration { return time.Duration(f.t.cluster.Now()-f.asked) * time.Second }
+
+// readJobs reads what is known of the jobs.
+func (f *facts) readJobs(now int64) {
+	f.jobsAt, f.ahead, f.runtimes = now, nil, make(map[int64]forecast.Runtimes)
+	for i, c := range f.t.progress.Classes {
+		f.runtimes[c.ID] = forecast.RuntimesOf(f.t.progress.Runtimes(i, mostRuntimes))
 	}
 	for _, a := range f.t.progress.Ahead() {
-		class := f.t.progress.Classes[a.Class]
-		declared := time.Duration(class.RuntimeSeconds) * time.Second
-		s.Ahead = append(s.Ahead, scheduler.Ahead{Class: class, LikelySeconds: int64(f.runtimes[a.Class].Likely(declared) / time.Second), Steps: a.Steps, Count: a.Count})
+		f.ahead = append(f.ahead, scheduler.Ahead{Class: f.t.progress.Classes[a.Class], Steps: a.Steps, Count: a.Count})
 	}
-	for i := range s.Allocations {
-		for k := range s.Allocations[i].Running {
-			r := &s.Allocations[i].Running[k]
-			r.Until = r.Until.Add(f.runtimes[r.ClassID-1].Likely(r.Declared) - r.Declared)
-		}
+}
+
+// renew reads the facts of the cluster again before a plan is carried out, and reports whether it did.
+func (f *facts) renew(s *scheduler.Snapshot, d *scheduler.Decision) bool {
+	if !d.FactsOld(f.age()) {
+		return false
 	}
+	f.ask(f.t.cluster.Now())
+	s.Forecast.Cluster = f.cluster
+	return true
 }
 
 // resolve asks about allocations of which nothing is known, and reports whether there are answers.
@@ -116,12 +117,9 @@ func (f *facts) resolve(s *scheduler.Snapshot, doubts []scheduler.Doubt) bool {
 	return len(f.probes) > known
 }
 
-// ask reads what the cluster is like, unless that was read just now.
+// ask reads what the cluster is like.
 func (f *facts) ask(now int64) {
 	f.asked = now
-	if f.cluster != nil && at(now).Sub(f.cluster.At) < loadsEvery*time.Second {
-		return
-	}
 	f.t.calls.Sinfo++
 	if now-f.reservations >= reservationsEvery {
 		f.reservations = now

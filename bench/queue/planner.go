@@ -128,7 +128,10 @@ func (r *planning) decide() scheduler.Decision {
 		return d
 	}
 	if r.facts.add(&s, &d); s.Forecast != nil {
-		if d = scheduler.Plan(s); r.facts.resolve(&s, d.Doubts) {
+		if d = scheduler.Plan(s); r.facts.renew(&s, &d) {
+			d = scheduler.Plan(s)
+		}
+		if r.facts.resolve(&s, d.Doubts) {
 			d = scheduler.Plan(s)
 		}
 	}

@@ -36,5 +36,17 @@ func (r *Request) Within(other *Request) bool {
 		r.Walltime <= other.Walltime && (other.WholeNodes || !r.WholeNodes)
 }
 
+// NoLarger reports whether another allocation asks for the same place, and for at least as much of
+// each node and as much CPU time in total. Where it does not ask for as long, it needs so much more
+// at once that it does not start sooner.
+func (r *Request) NoLarger(other *Request) bool {
+	if r.Within(other) {
+		return true
+	}
+	longer := *other
+	longer.Walltime = max(other.Walltime, r.Walltime)
+	return r.Within(&longer) && float64(r.CPUs())*r.Walltime.Seconds() <= float64(other.CPUs())*other.Walltime.Seconds()
+}
+
 // CPUs returns how many CPUs the allocation has in total.
 func (r *Request) CPUs() int64 { return r.Nodes * r.Node.CPUs }

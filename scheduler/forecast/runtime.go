@@ -12,15 +12,15 @@ type Runtimes struct {
 	Median, Ninety, Longest time.Duration
 }
 
-// How many finished jobs it takes until their runtimes are believed.
-const enoughRuntimes = 10
+// EnoughRuntimes is how many finished jobs it takes until their runtimes are believed.
+const EnoughRuntimes = 10
 
 // Likely returns how long a job is planned to run that may run for as long as declared:
 // what nine of ten of its finished relatives needed, with a tenth more. It is rounded up to a few
 // steps, so that a plan does not change with each job that ends. Until enough have finished,
 // it is the declared runtime.
 func (r Runtimes) Likely(declared time.Duration) time.Duration {
-	if r.Count < enoughRuntimes {
+	if r.Count < EnoughRuntimes {
 		return declared
 	}
 	return min(declared, roundUp(r.Ninety+r.Ninety/10))
@@ -29,7 +29,7 @@ func (r Runtimes) Likely(declared time.Duration) time.Duration {
 // Mean returns how long such jobs run on average, by their quantiles; declared until enough
 // have finished.
 func (r Runtimes) Mean(declared time.Duration) time.Duration {
-	if r.Count < enoughRuntimes {
+	if r.Count < EnoughRuntimes {
 		return declared
 	}
 	return min(declared, (r.Median*4+r.Ninety)/5)
