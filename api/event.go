@@ -1,6 +1,10 @@
 package api
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/torc-slurm/torc-slurm/workflow/audit"
+)
 
 // Event is a row of a workflow's event log.
 type Event struct {
@@ -22,4 +26,9 @@ type StreamEvent struct {
 	EventType  string          `json:"event_type"`
 	Severity   string          `json:"severity"` // debug, info, warning, error
 	Data       json.RawMessage `json:"data"`
+}
+
+// AuditList lists who changed what.
+type AuditList struct {
+	Entries []audit.Entry `json:"entries"` // the latest first
 }

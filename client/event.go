@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow/audit"
 )
 
 // EventFilter selects events of a workflow; nil and empty fields do not filter.
@@ -32,4 +33,22 @@ func (c Events) Create(ctx context.Context, workflowID int64, data json.RawMessa
 // Delete removes the data of an event.
 func (c Events) Delete(ctx context.Context, id int64) (*api.Event, error) {
 	return call[api.Event](ctx, c, http.MethodDelete, fmt.Sprintf("/events/%d", id), nil)
+}
+
+// Audit lists who changed what, the latest first.
+func (c Events) Audit(ctx context.Context, f audit.Filter) ([]audit.Entry, error) {
+	query := values("user", f.User, "door", string(f.Door))
+	for key, n := range map[string]int64{"workflow_id": f.WorkflowID, "since_ms": f.SinceMS, "limit": f.Limit} {
+		if n != 0 {
+			query.Set(key, fmt.Sprint(n))
+		}
+	}
+	if f.Rules {
+		query.Set("rules", "true")
+	}
+	out, err := call[api.AuditList](ctx, c, http.MethodGet, "/audit?"+query.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return out.Entries, nil
 }

@@ -61,7 +61,7 @@ func (s *Server) middleware(mux *http.ServeMux) http.Handler {
 			defer s.idle.end()
 		}
 		ctx := access.WithCaller(r.Context(), caller)
-		ctx = audit.WithDoor(ctx, doorOf(caller, r))
+		ctx = audit.WithUser(audit.WithDoor(ctx, doorOf(caller, r)), caller.User)
 		ctx = rest.WithSpan(ctx, span)
 		r = r.WithContext(ctx)
 		if pattern == "" {

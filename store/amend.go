@@ -36,8 +36,8 @@ type Amended struct {
 // unchanged and completed stays, with all attempts. Jobs that the definition does not have
 // are disabled. It is one transaction. It returns CodeInvalid for an inconsistent
 // definition, and CodeConflict while the workflow is active and for one of another user.
-func (s Workflows) Amend(_ context.Context, id int64, d *workflow.Definition, o AmendOptions) (done Amended, err error) {
-	err = s.shared.Do("amend a workflow", func(tx *core.Tx) (err error) {
+func (s Workflows) Amend(ctx context.Context, id int64, d *workflow.Definition, o AmendOptions) (done Amended, err error) {
+	err = s.shared.By(ctx).Do("amend a workflow", func(tx *core.Tx) (err error) {
 		if done, err = amendWorkflow(tx, id, d, &o); err == nil {
 			err = done.Obstacle
 		}

@@ -15,8 +15,8 @@ var allClaimHolds core.ClaimHoldSelection
 
 // Release releases the claim holds of a workflow, of all kinds if kind is empty, and
 // returns them.
-func (s ClaimHolds) Release(_ context.Context, workflowID int64, kind hold.ClaimHoldKind, user string) (released []hold.ClaimHold, err error) {
-	err = s.shared.Do("release claims", func(tx *core.Tx) error {
+func (s ClaimHolds) Release(ctx context.Context, workflowID int64, kind hold.ClaimHoldKind, user string) (released []hold.ClaimHold, err error) {
+	err = s.shared.By(ctx).Do("release claims", func(tx *core.Tx) error {
 		r, err := core.LoadRun(tx, workflowID)
 		if err != nil {
 			return err

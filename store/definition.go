@@ -46,7 +46,7 @@ type definedGate struct {
 // of header. The key comes from the client: a finished definition with the same key is
 // found again (see Finished), an unfinished one is started again. Without a key, each call
 // creates a workflow.
-func (s Workflows) BeginDefinition(_ context.Context, header *workflow.Definition, key string) (*DefinitionWriter, error) {
+func (s Workflows) BeginDefinition(ctx context.Context, header *workflow.Definition, key string) (*DefinitionWriter, error) {
 	w := headerWorkflow(header)
 	if err := checkWorkflow(&w); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (s Workflows) BeginDefinition(_ context.Context, header *workflow.Definitio
 		d.key = key
 	}
 	var leftover int64
-	err := s.shared.Do("begin definition", func(tx *core.Tx) (err error) {
+	err := s.shared.By(ctx).Do("begin definition", func(tx *core.Tx) (err error) {
 		d.done, leftover = false, 0
 		var hidden bool
 		err = tx.Row(`SELECT id, is_hidden FROM workflow WHERE create_key = ?`, []any{d.key}, &d.id, &hidden)

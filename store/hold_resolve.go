@@ -76,7 +76,11 @@ func (s Holds) resolve(ctx context.Context, workflowID int64, o ResolveOptions, 
 		if err != nil {
 			return err
 		}
-		return do(&holdResolver{tx: tx, r: r, o: o, decided: map[int64]string{}})
+		x := &holdResolver{tx: tx, r: r, o: o, decided: map[int64]string{}}
+		if err := do(x); err != nil || x.retried+x.failed == 0 {
+			return err
+		}
+		return core.Changed(tx, workflowID, "resolve_holds", map[string]any{"retried": x.retried, "failed": x.failed, "example": x.example, "reason": x.reason})
 	})
 }
 
@@ -87,6 +91,9 @@ type holdResolver struct {
 	o       ResolveOptions
 	decided map[int64]string // job names by id, decided by earlier entries
 	held    []hold.HeldJob   // before the first entry; nil: not read
+	// What was decided, for the log.
+	retried, failed int
+	example, reason string
 	// proposal is the proposal that is carried out; 0 if there is none.
 	proposal int64
 }
@@ -213,6 +220,14 @@ func (x *holdResolver) resolveOne(id int64, w hold.Classification) (o hold.HoldO
 	}
 	if o, err = classifyJob(x.tx, id, w, x.o.Force); err == nil {
 		x.decided[id] = o.JobName
+		if x.example == "" {
+			x.example, x.reason = o.JobName, w.Reason
+		}
+		if w.Status == workflow.Ready {
+			x.retried++
+		} else {
+			x.failed++
+		}
 		return o, nil
 	}
 	if refusal := refusalOf(err); refusal != nil {

@@ -16,9 +16,9 @@ import (
 
 // Delete deletes a job with its history and returns it. Jobs no longer wait for it; jobs
 // skipped because of it stay canceled. It returns CodeConflict if a runner holds the job.
-func (s Jobs) Delete(_ context.Context, id int64, user string) (workflow.Job, error) {
+func (s Jobs) Delete(ctx context.Context, id int64, user string) (workflow.Job, error) {
 	var j workflow.Job
-	err := s.shared.Do("delete job", func(tx *core.Tx) (err error) {
+	err := s.shared.By(ctx).Do("delete job", func(tx *core.Tx) (err error) {
 		if j, err = engine.GetJob(tx, id); err != nil {
 			return err
 		}
@@ -173,8 +173,8 @@ func continueWithout(tx *core.Tx, r *view.Run) error {
 
 // DeleteAll deletes all jobs of a workflow with their history, and returns how many there
 // were. It returns CodeConflict if a runner holds one of them.
-func (s Jobs) DeleteAll(_ context.Context, workflowID int64, user string) (n int64, err error) {
-	err = s.shared.Do("delete jobs", func(tx *core.Tx) error {
+func (s Jobs) DeleteAll(ctx context.Context, workflowID int64, user string) (n int64, err error) {
+	err = s.shared.By(ctx).Do("delete jobs", func(tx *core.Tx) error {
 		r, err := core.LoadRun(tx, workflowID)
 		if err != nil {
 			return err

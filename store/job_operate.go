@@ -56,8 +56,8 @@ type DependentJob struct {
 // for which that is not possible is rejected, and the others change. It is CodeConflict if all
 // are rejected, if the run is canceled or being undone, and CodeNotFound if the choice matches
 // nothing.
-func (s Jobs) Operate(_ context.Context, workflowID int64, o JobOperation) (result JobsOperated, err error) {
-	err = s.shared.Do(string(o.Verb)+" jobs", func(tx *core.Tx) (err error) {
+func (s Jobs) Operate(ctx context.Context, workflowID int64, o JobOperation) (result JobsOperated, err error) {
+	err = s.shared.By(ctx).Do(string(o.Verb)+" jobs", func(tx *core.Tx) (err error) {
 		result, err = operateJobs(tx, workflowID, &o, true)
 		return err
 	})

@@ -20,7 +20,7 @@ import (
 // Update changes a job and returns it. Name, command and dependencies can change while it
 // is uninitialized, and it can be disabled then. Environment, files and user data cannot
 // change. Setting the status of a held job to ready or failed classifies it.
-func (s Jobs) Update(_ context.Context, id int64, u workflow.JobUpdate) (workflow.Job, error) {
+func (s Jobs) Update(ctx context.Context, id int64, u workflow.JobUpdate) (workflow.Job, error) {
 	if u.Priority != nil && *u.Priority < 0 {
 		return workflow.Job{}, workflow.Errorf(workflow.CodeInvalid, "job %d: priority must not be negative, but is %d", id, *u.Priority)
 	}
@@ -34,7 +34,7 @@ func (s Jobs) Update(_ context.Context, id int64, u workflow.JobUpdate) (workflo
 		}
 	}
 	var j workflow.Job
-	err := s.shared.Do("update job", func(tx *core.Tx) (err error) {
+	err := s.shared.By(ctx).Do("update job", func(tx *core.Tx) (err error) {
 		u := u
 		if err := classifyByUpdate(tx, id, &u); err != nil {
 			return err
@@ -45,11 +45,14 @@ func (s Jobs) Update(_ context.Context, id int64, u workflow.JobUpdate) (workflo
 		if err := checkJobUpdate(&j, &u); err != nil {
 			return err
 		}
+		before := j
 		if err := updateJob(tx, &j, &u); err != nil {
 			return err
 		}
-		j, err = engine.GetJob(tx, id)
-		return err
+		if j, err = engine.GetJob(tx, id); err != nil {
+			return err
+		}
+		return core.Updated(tx, j.WorkflowID, "update_job", map[string]any{"job_id": id, "job_name": before.Name}, before, j)
 	})
 	return j, err
 }

@@ -14,18 +14,20 @@ import (
 // ManageStatusChange lets an operator set a job's status to one that is not complete, and
 // voids its lease. If a complete job becomes uninitialized, the jobs that directly depend
 // on it and have run are reset too.
-func (s Jobs) ManageStatusChange(_ context.Context, id int64, to workflow.JobStatus, runID int64) (workflow.Job, error) {
+func (s Jobs) ManageStatusChange(ctx context.Context, id int64, to workflow.JobStatus, runID int64) (workflow.Job, error) {
 	if to.IsComplete() {
 		return workflow.Job{}, workflow.Errorf(workflow.CodeInvalid, "Cannot change the status of job_id=%d to %s. Use complete_job", id, to)
 	}
 	var j workflow.Job
-	err := s.shared.Do("manage status change", func(tx *core.Tx) error {
+	err := s.shared.By(ctx).Do("manage status change", func(tx *core.Tx) error {
 		err := changeStatus(tx, id, to, runID)
 		if err != nil {
 			return err
 		}
-		j, err = engine.GetJob(tx, id)
-		return err
+		if j, err = engine.GetJob(tx, id); err != nil {
+			return err
+		}
+		return core.Changed(tx, j.WorkflowID, "set_job_status", map[string]any{"job_id": id, "job_name": j.Name, "status": to})
 	})
 	return j, err
 }

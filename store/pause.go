@@ -67,8 +67,8 @@ func scanLiveJob(r sqlite.Scanner) (j LiveJob, err error) {
 // add: jobs that end, and allocations that are canceled. It is CodeConflict if no job of the
 // workflow could be claimed any more: the run was canceled or has ended, or only its end job
 // is left.
-func (s Workflows) Pause(_ context.Context, id int64, o PauseOptions) (p Paused, err error) {
-	err = s.shared.Do("pause workflow", func(tx *core.Tx) (err error) {
+func (s Workflows) Pause(ctx context.Context, id int64, o PauseOptions) (p Paused, err error) {
+	err = s.shared.By(ctx).Do("pause workflow", func(tx *core.Tx) (err error) {
 		p, err = pause(tx, id, &o)
 		return err
 	})

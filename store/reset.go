@@ -16,19 +16,19 @@ import (
 // stay as they are; those left by a cancellation continue when the run is initialized or
 // its first job is complete. Unless forced, it is rejected while jobs are live or
 // allocations are pending or active.
-func (s Workflows) Reset(_ context.Context, id int64, force bool, user string) (workflow.Workflow, error) {
-	return s.reset(id, nil, force, user)
+func (s Workflows) Reset(ctx context.Context, id int64, force bool, user string) (workflow.Workflow, error) {
+	return s.reset(ctx, id, nil, force, user)
 }
 
 // ResetAt is Reset if the workflow is at runID, and CodeConflict otherwise. Of several
 // callers who saw the same run, one starts the next.
-func (s Workflows) ResetAt(_ context.Context, id, runID int64, force bool, user string) (workflow.Workflow, error) {
-	return s.reset(id, &runID, force, user)
+func (s Workflows) ResetAt(ctx context.Context, id, runID int64, force bool, user string) (workflow.Workflow, error) {
+	return s.reset(ctx, id, &runID, force, user)
 }
 
-func (s Workflows) reset(id int64, expected *int64, force bool, user string) (workflow.Workflow, error) {
+func (s Workflows) reset(ctx context.Context, id int64, expected *int64, force bool, user string) (workflow.Workflow, error) {
 	var w workflow.Workflow
-	err := s.shared.Do("reset workflow status", func(tx *core.Tx) (err error) {
+	err := s.shared.By(ctx).Do("reset workflow status", func(tx *core.Tx) (err error) {
 		w, err = beginRun(tx, id, expected, force, user)
 		return err
 	})
@@ -127,8 +127,8 @@ func requireIdle(tx *core.Tx, id int64) error {
 // ResetJobs resets jobs of a workflow: all, or only unsuccessful ones with everything
 // behind them. It returns how many there were, without those behind. Disabled jobs stay
 // disabled. Leases of reset jobs are voided.
-func (s Workflows) ResetJobs(_ context.Context, id int64, failedOnly bool, user string) (n int64, err error) {
-	err = s.shared.Do("reset job status", func(tx *core.Tx) (err error) {
+func (s Workflows) ResetJobs(ctx context.Context, id int64, failedOnly bool, user string) (n int64, err error) {
+	err = s.shared.By(ctx).Do("reset job status", func(tx *core.Tx) (err error) {
 		n, err = resetJobs(tx, id, failedOnly, user)
 		return err
 	})
@@ -148,8 +148,8 @@ type ResetOptions struct {
 
 // ResetAll is ResetAt, ResetJobs and, on request, Initialize in one transaction. It returns
 // the workflow with its new run, and how many jobs were reset, without those behind.
-func (s Workflows) ResetAll(_ context.Context, id int64, o ResetOptions) (w workflow.Workflow, n int64, err error) {
-	err = s.shared.Do("reset a workflow", func(tx *core.Tx) (err error) {
+func (s Workflows) ResetAll(ctx context.Context, id int64, o ResetOptions) (w workflow.Workflow, n int64, err error) {
+	err = s.shared.By(ctx).Do("reset a workflow", func(tx *core.Tx) (err error) {
 		w, n, err = resetAll(tx, id, &o)
 		return err
 	})
@@ -237,8 +237,8 @@ type JobAt struct {
 // initializes all uninitialized jobs. Jobs that have changed their status stay as they are
 // and are returned. It returns CodeConflict if another run was started, and CodeInvalid for
 // a job of another workflow or while the last run is active.
-func (s Workflows) RepeatJobs(_ context.Context, id, runID int64, jobs []JobAt, user string) (left []workflow.Job, err error) {
-	err = s.shared.Do("repeat jobs", func(tx *core.Tx) (err error) {
+func (s Workflows) RepeatJobs(ctx context.Context, id, runID int64, jobs []JobAt, user string) (left []workflow.Job, err error) {
+	err = s.shared.By(ctx).Do("repeat jobs", func(tx *core.Tx) (err error) {
 		left, err = repeatJobs(tx, id, runID, jobs, user)
 		return err
 	})

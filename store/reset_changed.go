@@ -23,8 +23,8 @@ type ChangedReset struct {
 // ResetChanged starts a new run and resets the jobs whose inputs have changed since the last
 // one, or whose outputs are gone, in one transaction; it also records the times of the files
 // in the options. It returns the errors of ResetAll.
-func (s Workflows) ResetChanged(_ context.Context, id int64, o ResetOptions) (done ChangedReset, err error) {
-	err = s.shared.Do("reset what has changed", func(tx *core.Tx) (err error) {
+func (s Workflows) ResetChanged(ctx context.Context, id int64, o ResetOptions) (done ChangedReset, err error) {
+	err = s.shared.By(ctx).Do("reset what has changed", func(tx *core.Tx) (err error) {
 		done, err = resetWhatChanged(tx, id, &o)
 		return err
 	})
@@ -33,7 +33,7 @@ func (s Workflows) ResetChanged(_ context.Context, id int64, o ResetOptions) (do
 
 // ProposeResetChanged returns what ResetChanged would return, or its error, and changes
 // nothing.
-func (s Workflows) ProposeResetChanged(_ context.Context, id int64, o ResetOptions) (done ChangedReset, err error) {
+func (s Workflows) ProposeResetChanged(ctx context.Context, id int64, o ResetOptions) (done ChangedReset, err error) {
 	err = s.shared.Propose("propose a reset of what has changed", func(tx *core.Tx) (err error) {
 		done, err = resetWhatChanged(tx, id, &o)
 		return err
@@ -163,7 +163,7 @@ func (s Workflows) ProcessChangedInputs(ctx context.Context, workflowID int64, d
 	if dryRun {
 		return s.ChangedInputs(ctx, workflowID)
 	}
-	err = s.shared.Do("process changed job inputs", func(tx *core.Tx) error {
+	err = s.shared.By(ctx).Do("process changed job inputs", func(tx *core.Tx) error {
 		r, err := core.LoadRun(tx, workflowID)
 		if err != nil {
 			return err

@@ -40,8 +40,8 @@ type JobRefusal struct {
 // with them. It returns CodeInvalid for a job of another workflow, and CodeConflict if
 // another run was started or, unless forced, if a job has changed or there is an obstacle.
 // On an error nothing has changed.
-func (s Workflows) ResetChosen(_ context.Context, id int64, jobs []int64, o JobsResetOptions) (reset JobsReset, err error) {
-	err = s.shared.Do("reset chosen jobs", func(tx *core.Tx) (err error) {
+func (s Workflows) ResetChosen(ctx context.Context, id int64, jobs []int64, o JobsResetOptions) (reset JobsReset, err error) {
+	err = s.shared.By(ctx).Do("reset chosen jobs", func(tx *core.Tx) (err error) {
 		reset, err = resetChosen(tx, id, jobs, &o, o.Force)
 		return err
 	})

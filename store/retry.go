@@ -14,24 +14,29 @@ import (
 // Retry makes a running or failed job ready for another attempt, as a torc client decided.
 // It returns CodeConflict from attempt maxRetries on, not counting free retries, and when
 // the job has no time left for another attempt.
-func (s Jobs) Retry(_ context.Context, id, runID, maxRetries int64) (workflow.Job, error) {
-	return s.retry(id, runID, maxRetries, false)
+func (s Jobs) Retry(ctx context.Context, id, runID, maxRetries int64) (workflow.Job, error) {
+	return s.retry(ctx, id, runID, maxRetries, false)
 }
 
 // RetryAnew is Retry as a person decided: the total timeout of the job restarts.
-func (s Jobs) RetryAnew(_ context.Context, id, runID, maxRetries int64) (workflow.Job, error) {
-	return s.retry(id, runID, maxRetries, true)
+func (s Jobs) RetryAnew(ctx context.Context, id, runID, maxRetries int64) (workflow.Job, error) {
+	return s.retry(ctx, id, runID, maxRetries, true)
 }
 
-func (s Jobs) retry(id, runID, maxRetries int64, anew bool) (workflow.Job, error) {
+func (s Jobs) retry(ctx context.Context, id, runID, maxRetries int64, anew bool) (workflow.Job, error) {
 	var j workflow.Job
-	err := s.shared.Do("retry job", func(tx *core.Tx) error {
+	err := s.shared.By(ctx).Do("retry job", func(tx *core.Tx) error {
 		l, r, err := jobOfRun(tx, id, runID)
 		if err != nil {
 			return err
 		}
 		if err := retryJob(tx, &l, r, maxRetries, anew); err != nil {
 			return err
+		}
+		if anew { // torc's runners retry, too
+			if err := core.Changed(tx, l.WorkflowID, "retry_job", map[string]any{"job_id": id, "job_name": l.Name}); err != nil {
+				return err
+			}
 		}
 		j, err = engine.GetJob(tx, id)
 		return err

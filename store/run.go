@@ -11,9 +11,9 @@ import (
 
 // Cancel cancels a workflow: jobs that runners hold are canceled, and nothing more is
 // claimed. Jobs that have not started stay as they are. Canceling again changes nothing.
-func (s Workflows) Cancel(_ context.Context, id int64) (workflow.Workflow, error) {
+func (s Workflows) Cancel(ctx context.Context, id int64) (workflow.Workflow, error) {
 	var w workflow.Workflow
-	err := s.shared.Do("cancel workflow", func(tx *core.Tx) error {
+	err := s.shared.By(ctx).Do("cancel workflow", func(tx *core.Tx) error {
 		r, err := core.LoadRun(tx, id)
 		if err != nil {
 			return err
@@ -28,6 +28,9 @@ func (s Workflows) Cancel(_ context.Context, id int64) (workflow.Workflow, error
 			}
 		}
 		if !r.Canceled {
+			if err := core.Changed(tx, id, "cancel_workflow", nil); err != nil {
+				return err
+			}
 			if err := engine.CancelRun(tx, r); err != nil {
 				return err
 			}

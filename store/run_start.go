@@ -25,8 +25,8 @@ type RunStart struct {
 // begins the next run if need be, and initializes the jobs. Repeated, it changes nothing, so
 // that of several callers one starts the run. It returns the errors of stage.StartFacts and,
 // if the next run has to begin, those of Reset.
-func (s Workflows) StartRun(_ context.Context, id int64, user string) (started RunStart, err error) {
-	err = s.shared.Do("start a run", func(tx *core.Tx) (err error) {
+func (s Workflows) StartRun(ctx context.Context, id int64, user string) (started RunStart, err error) {
+	err = s.shared.By(ctx).Do("start a run", func(tx *core.Tx) (err error) {
 		started, err = startRun(tx, id, user)
 		return err
 	})
@@ -52,6 +52,9 @@ func startRun(tx *core.Tx, id int64, user string) (started RunStart, err error) 
 		return started, err
 	}
 	if started.Starts {
+		if err := core.Changed(tx, id, "start_run", nil); err != nil {
+			return started, err
+		}
 		if started.NewRun {
 			w, err := beginRun(tx, id, &f.RunID, false, user)
 			if err != nil {

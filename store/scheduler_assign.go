@@ -21,8 +21,8 @@ type SchedulerAssignment struct {
 // AssignSchedulers creates Slurm schedulers of a workflow, assigns them to jobs, and
 // returns their ids, in one transaction. It returns CodeNotFound for a job that does not
 // exist, and CodeInvalid for a job or a scheduler of another workflow.
-func (s Scheduling) AssignSchedulers(_ context.Context, workflowID int64, assignments []SchedulerAssignment) (ids []int64, err error) {
-	err = s.shared.Do("assign Slurm schedulers", func(tx *core.Tx) (err error) {
+func (s Scheduling) AssignSchedulers(ctx context.Context, workflowID int64, assignments []SchedulerAssignment) (ids []int64, err error) {
+	err = s.shared.By(ctx).Do("assign Slurm schedulers", func(tx *core.Tx) (err error) {
 		if err := core.RequireWorkflow(tx, workflowID); err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 // Submit makes the daemon request allocations for the current run of a workflow, until it
 // ends. Limits, if given, replace those of its action auto_schedule_on_ready_jobs; a
 // workflow without any scheduling action gets one. Submitting again changes the options.
-func (s Scheduling) Submit(_ context.Context, workflowID int64, o compute.SubmitOptions, limits *workflow.AutoSchedule, user string) error {
+func (s Scheduling) Submit(ctx context.Context, workflowID int64, o compute.SubmitOptions, limits *workflow.AutoSchedule, user string) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func (s Scheduling) Submit(_ context.Context, workflowID int64, o compute.Submit
 	if err != nil {
 		return fmt.Errorf("submit workflow %d: %w", workflowID, err)
 	}
-	return s.shared.Do("submit workflow", func(tx *core.Tx) error {
+	return s.shared.By(ctx).Do("submit workflow", func(tx *core.Tx) error {
 		r, err := core.LoadRun(tx, workflowID)
 		if err != nil {
 			return err

@@ -26,7 +26,7 @@ func jsonText[T any](v *T) (any, error) {
 }
 
 // Create stores a workflow with its default requirements and returns it.
-func (s Workflows) Create(_ context.Context, w workflow.Workflow) (workflow.Workflow, error) {
+func (s Workflows) Create(ctx context.Context, w workflow.Workflow) (workflow.Workflow, error) {
 	if err := checkWorkflow(&w); err != nil {
 		return w, err
 	}
@@ -35,7 +35,7 @@ func (s Workflows) Create(_ context.Context, w workflow.Workflow) (workflow.Work
 			WithHint("create it from a specification, or send a complete definition")
 	}
 	var created workflow.Workflow
-	err := s.shared.Do("create workflow", func(tx *core.Tx) error {
+	err := s.shared.By(ctx).Do("create workflow", func(tx *core.Tx) error {
 		id, err := insertWorkflow(tx, w)
 		if err != nil {
 			return err
@@ -114,7 +114,8 @@ func insertWorkflow(tx *core.Tx, w workflow.Workflow) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	id, err := tx.Insert(`INSERT INTO workflow (`+definedColumns+`, timestamp) VALUES (`+strings.Repeat("?, ", len(values))+`?)`, append(values, wireTime(tx.NowMS))...)
+	id, err := tx.Insert(`INSERT INTO workflow (`+definedColumns+`, timestamp, door) VALUES (`+strings.Repeat("?, ", len(values))+`?, ?)`,
+		append(values, wireTime(tx.NowMS), string(tx.Door))...)
 	if err != nil {
 		return 0, fmt.Errorf("insert workflow %q: %w", w.Name, err)
 	}
@@ -137,15 +138,16 @@ func absentMap(m map[string]string) *map[string]string {
 }
 
 // Update changes a workflow and returns it.
-func (s Workflows) Update(_ context.Context, id int64, u workflow.WorkflowUpdate) (workflow.Workflow, error) {
+func (s Workflows) Update(ctx context.Context, id int64, u workflow.WorkflowUpdate) (workflow.Workflow, error) {
 	var w workflow.Workflow
-	err := s.shared.Do("update workflow", func(tx *core.Tx) (err error) {
+	err := s.shared.By(ctx).Do("update workflow", func(tx *core.Tx) (err error) {
 		if w, err = core.GetWorkflow(tx, id); err != nil {
 			return err
 		}
 		if err := checkImmutable(&w, u); err != nil {
 			return err
 		}
+		before := w
 		if u.Name != nil {
 			if err := workflow.CheckName("workflow", *u.Name); err != nil {
 				return err
@@ -170,6 +172,9 @@ func (s Workflows) Update(_ context.Context, id int64, u workflow.WorkflowUpdate
 		execution, err := jsonText(w.ExecutionConfig)
 		if err != nil {
 			return fmt.Errorf("write execution_config of workflow %d: %w", id, err)
+		}
+		if err := core.Updated(tx, id, "update_workflow", map[string]any{}, before, w); err != nil {
+			return err
 		}
 		return tx.ExecOne(`UPDATE workflow SET name = ?, user = ?, description = ?, project = ?, metadata = ?,
 				compute_node_wait_for_new_jobs_seconds = ?, compute_node_ignore_workflow_completion = ?,
@@ -207,9 +212,9 @@ func sameDynamicJobs(a, b *workflow.DynamicJobsConfig) bool {
 }
 
 // Archive archives a workflow or takes it out of the archive.
-func (s Workflows) Archive(_ context.Context, id int64, archived bool, user string) (workflow.Workflow, error) {
+func (s Workflows) Archive(ctx context.Context, id int64, archived bool, user string) (workflow.Workflow, error) {
 	var w workflow.Workflow
-	err := s.shared.Do("archive workflow", func(tx *core.Tx) (err error) {
+	err := s.shared.By(ctx).Do("archive workflow", func(tx *core.Tx) (err error) {
 		if w, err = core.GetWorkflow(tx, id); err != nil {
 			return err
 		}
@@ -226,8 +231,8 @@ func (s Workflows) Archive(_ context.Context, id int64, archived bool, user stri
 // uninitialized, terminated or held run again, with everything behind them; others stay
 // complete. Jobs behind a failure that stands are skipped. Jobs that a runner holds,
 // disabled ones and those of a compensation are left alone.
-func (s Workflows) Initialize(_ context.Context, workflowID int64, o engine.InitializeOptions) error {
-	return s.shared.Do("initialize", func(tx *core.Tx) error { return engine.InitializeJobs(tx, workflowID, o) })
+func (s Workflows) Initialize(ctx context.Context, workflowID int64, o engine.InitializeOptions) error {
+	return s.shared.By(ctx).Do("initialize", func(tx *core.Tx) error { return engine.InitializeJobs(tx, workflowID, o) })
 }
 
 // The kinds, named after their tables.

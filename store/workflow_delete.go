@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/engine"
@@ -18,9 +19,9 @@ const deleteChunk = 5000
 // Delete deletes a workflow with everything in it and returns it. It disappears at once;
 // its rows are deleted in chunks. With ifIdle it returns CodeConflict while something is
 // active.
-func (s Workflows) Delete(_ context.Context, id int64, ifIdle bool) (workflow.Workflow, error) {
+func (s Workflows) Delete(ctx context.Context, id int64, ifIdle bool) (workflow.Workflow, error) {
 	var w workflow.Workflow
-	err := s.shared.Do("hide workflow", func(tx *core.Tx) (err error) {
+	err := s.shared.By(ctx).Do("hide workflow", func(tx *core.Tx) (err error) {
 		if w, err = core.GetWorkflow(tx, id); err != nil {
 			return err
 		}
@@ -28,6 +29,9 @@ func (s Workflows) Delete(_ context.Context, id int64, ifIdle bool) (workflow.Wo
 			if err := requireNoWork(tx, id); err != nil {
 				return err
 			}
+		}
+		if err := core.Changed(tx, id, "delete_workflow", map[string]any{"name": w.Name}); err != nil {
+			return err
 		}
 		tx.Changes.Ended = append(tx.Changes.Ended, id)
 		if _, err := engine.CancelAllocations(tx, id, "its workflow was deleted"); err != nil {
@@ -84,7 +88,7 @@ func (s Workflows) deleteRows(id int64) error {
 		return err
 	}
 	for _, query := range []string{
-		`DELETE FROM event WHERE id IN (SELECT id FROM event WHERE workflow_id = ? LIMIT ?)`,
+		`DELETE FROM event WHERE id IN (SELECT id FROM event WHERE workflow_id = ? AND type != 'user_action' LIMIT ?)`,
 		`DELETE FROM file WHERE id IN (SELECT id FROM file WHERE workflow_id = ? LIMIT ?)`,
 		`DELETE FROM user_data WHERE id IN (SELECT id FROM user_data WHERE workflow_id = ? LIMIT ?)`,
 		`DELETE FROM gate WHERE id IN (SELECT id FROM gate WHERE workflow_id = ? LIMIT ?)`,
@@ -104,8 +108,11 @@ func (s Workflows) deleteRows(id int64) error {
 	}
 	return s.shared.Do("delete workflow", func(tx *core.Tx) error {
 		// A runner that left meanwhile may have logged events.
-		if _, err := tx.Exec(`DELETE FROM event WHERE workflow_id = ?`, id); err != nil {
+		if _, err := tx.Exec(`DELETE FROM event WHERE workflow_id = ? AND type != 'user_action'`, id); err != nil {
 			return fmt.Errorf("delete the log of workflow %d: %w", id, err)
+		}
+		if err := forgetChanges(tx); err != nil {
+			return err
 		}
 		// Slurm must still be told to cancel the others.
 		if _, err := tx.Exec(`DELETE FROM allocation WHERE workflow_id = ? AND state = 'ended'`, id); err != nil {
@@ -135,4 +142,14 @@ func (s Workflows) deleteJobRows(id int64) error {
 		}
 	}
 	return nil
+}
+
+// changesKept is how long the log says who changed a workflow that has been deleted.
+const changesKept = 180 * 24 * time.Hour
+
+// forgetChanges deletes what the log kept of workflows that were deleted long ago.
+func forgetChanges(tx *core.Tx) error {
+	_, err := tx.Exec(`DELETE FROM event WHERE type = 'user_action' AND timestamp_ms < ? AND NOT EXISTS (SELECT 1 FROM workflow w WHERE w.id = event.workflow_id)`,
+		tx.NowMS-changesKept.Milliseconds())
+	return sqlite.Wrap(err, "delete old changes of deleted workflows")
 }

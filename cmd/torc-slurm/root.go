@@ -62,7 +62,7 @@ There is no server to look after: a command finds your daemon or starts it.`
 		configcmd.New(a), newCompletionsCommand(a),
 		workflows.NewReset(a), newWorkflows(a), jobs.New(a), files.New(a), userdata.New(a),
 		requirements.New(a), handlers.New(a), policy.New(a), computenodes.New(a),
-		results.New(a), events.New(a), jobs.NewDependencies(a), newReports(a),
+		results.New(a), events.New(a), events.NewAudit(a), jobs.NewDependencies(a), newReports(a),
 	)
 	cli.NoPathsElsewhere(root)
 	return root

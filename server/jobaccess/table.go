@@ -100,6 +100,7 @@ var scopes = map[string]Scope{
 	"POST /proposals/{id}/reject":                                Refused,
 	"POST /workflows/{id}/resolve_holds":                         Refused,
 	"POST /workflows/{id}/hold_verdicts":                         Refused,
+	"GET /audit":                                                 Refused,
 	"GET /alerts":                                                Refused,
 	"POST /workflows/{id}/test_alert":                            Refused,
 	"GET /breakers":                                              Refused,

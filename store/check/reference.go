@@ -33,7 +33,7 @@ var referenceRules = []rule{
 	{"reference", `SELECT 'result ' || r.id, 'its job ' || r.job_id || ' is not there or of another workflow'
 		FROM result r LEFT JOIN job j ON j.id = r.job_id WHERE j.workflow_id IS NOT r.workflow_id`},
 	{"reference", `SELECT 'event ' || e.id, 'its workflow ' || e.workflow_id || ' is not there'
-		FROM event e LEFT JOIN workflow w ON w.id = e.workflow_id WHERE w.id IS NULL`},
+		FROM event e LEFT JOIN workflow w ON w.id = e.workflow_id WHERE w.id IS NULL AND e.type != 'user_action'`},
 	{"reference", `SELECT 'input file ' || f.file_id || ' of job ' || f.job_id, 'one of them is not there, or they are of different workflows'
 		FROM job_input_file f LEFT JOIN job j ON j.id = f.job_id LEFT JOIN file x ON x.id = f.file_id
 		WHERE j.workflow_id IS NOT x.workflow_id OR x.id IS NULL`},

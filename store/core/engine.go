@@ -58,18 +58,21 @@ func (e *Shared) Do(name string, fn func(*Tx) error) error {
 
 // By returns what runs use cases of somebody who came in by the door of ctx, as the log of
 // events will say. The context does not end them.
-func (e *Shared) By(ctx context.Context) Entrance { return Entrance{e, audit.DoorOf(ctx)} }
+func (e *Shared) By(ctx context.Context) Entrance {
+	return Entrance{e, audit.UserOf(ctx), audit.DoorOf(ctx)}
+}
 
 // Entrance runs use cases that came in by a door.
 type Entrance struct {
 	shared *Shared
+	user   string
 	door   audit.Door
 }
 
 // Do is Shared.Do.
 func (e Entrance) Do(name string, fn func(*Tx) error) error {
 	return e.shared.DB.Do(name, func(raw *sqlite.Tx) error {
-		tx := &Tx{Tx: raw, Shared: e.shared, Door: e.door}
+		tx := &Tx{Tx: raw, Shared: e.shared, User: e.user, Door: e.door}
 		if err := fn(tx); err != nil {
 			return err
 		}

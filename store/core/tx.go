@@ -19,7 +19,8 @@ import (
 type Tx struct {
 	*sqlite.Tx
 	Shared  *Shared
-	Door    audit.Door // by which the change came in
+	User    string     // who asked for it; empty if nobody did
+	Door    audit.Door // by which it came in
 	counts  map[statusCount]int64
 	causes  map[causeKey]causeCount
 	events  []loggedEvent // not yet written, in order

@@ -29,7 +29,7 @@ type AllocationIntent struct {
 
 // Intend stores the intent to request an allocation, before sbatch runs. Repeating it
 // returns the allocation as it is now.
-func (s Allocations) Intend(_ context.Context, in AllocationIntent) (compute.Allocation, error) {
+func (s Allocations) Intend(ctx context.Context, in AllocationIntent) (compute.Allocation, error) {
 	if in.IntentID == "" || in.JobName == "" {
 		return compute.Allocation{}, workflow.Errorf(workflow.CodeInvalid, "an allocation needs an intent id and a job name")
 	}
@@ -38,7 +38,7 @@ func (s Allocations) Intend(_ context.Context, in AllocationIntent) (compute.All
 		return compute.Allocation{}, fmt.Errorf("intend an allocation for workflow %d: %w", in.WorkflowID, err)
 	}
 	var a compute.Allocation
-	err = s.shared.Do("intend allocation", func(tx *core.Tx) (err error) {
+	err = s.shared.By(ctx).Do("intend allocation", func(tx *core.Tx) (err error) {
 		a, err = newestRestart(tx, in.IntentID)
 		switch {
 		case err == nil && a.WorkflowID != in.WorkflowID:
@@ -79,8 +79,8 @@ func recordIntent(tx *core.Tx, in *AllocationIntent, request string) (a compute.
 
 // RecordUnclear records that sbatch ran for an intent, but may or may not have created a job. Text
 // is its output.
-func (s Allocations) RecordUnclear(_ context.Context, id int64, text string) error {
-	return s.shared.Do("record an unclear answer of sbatch", func(tx *core.Tx) error {
+func (s Allocations) RecordUnclear(ctx context.Context, id int64, text string) error {
+	return s.shared.By(ctx).Do("record an unclear answer of sbatch", func(tx *core.Tx) error {
 		_, err := tx.Exec(`UPDATE allocation SET asked_ms = ?, slurm_reason = ? WHERE id = ? AND state = 'intent'`, tx.NowMS, text, id)
 		return sqlite.Wrap(err, "record the unclear answer about allocation %d", id)
 	})
@@ -97,9 +97,9 @@ type FoundJob struct {
 // Adopt records the Slurm job of an intent. Another job of the same intent, or of one that
 // was dropped, is stored as a duplicate, to be canceled. A higher restart count is recorded
 // as a restart. Repeating it changes nothing.
-func (s Allocations) Adopt(_ context.Context, job FoundJob) (compute.Allocation, error) {
+func (s Allocations) Adopt(ctx context.Context, job FoundJob) (compute.Allocation, error) {
 	var a compute.Allocation
-	err := s.shared.Do("adopt allocation", func(tx *core.Tx) error {
+	err := s.shared.By(ctx).Do("adopt allocation", func(tx *core.Tx) error {
 		newest, err := newestRestart(tx, job.IntentID)
 		if err != nil {
 			return fmt.Errorf("find intent %s: %w", job.IntentID, err)

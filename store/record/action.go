@@ -15,20 +15,22 @@ import (
 
 // Create stores an action and returns it with its id. The number of triggers that it
 // requires follows from its jobs.
-func (s Actions) Create(_ context.Context, a action.Record) (action.Record, error) {
+func (s Actions) Create(ctx context.Context, a action.Record) (action.Record, error) {
 	if err := action.ValidateConfig(a.TriggerType, a.ActionType, a.Config); err != nil {
 		return a, err
 	}
 	a.RequiredTriggers = action.RequiredTriggers(a.TriggerType, a.JobIDs)
-	err := s.shared.Do("create action", func(tx *core.Tx) (err error) {
+	err := s.shared.By(ctx).Do("create action", func(tx *core.Tx) (err error) {
 		if err := core.RequireWorkflow(tx, a.WorkflowID); err != nil {
 			return err
 		}
 		if err := core.RequireIn(tx, "job", "job", a.WorkflowID, a.JobIDs...); err != nil {
 			return err
 		}
-		a.ID, err = InsertAction(tx, a)
-		return err
+		if a.ID, err = InsertAction(tx, a); err != nil {
+			return err
+		}
+		return core.Changed(tx, a.WorkflowID, "create_action", map[string]any{"action_id": a.ID, "trigger": a.TriggerType, "name": a.ActionType})
 	})
 	return a, err
 }
@@ -94,9 +96,9 @@ func addActionJobs(rows *sql.Rows, actions []action.Record) error {
 
 // UpdateConfig merges patch into the config of an action; CodeConflict if it has been
 // executed.
-func (s Actions) UpdateConfig(_ context.Context, workflowID, id int64, patch json.RawMessage) (action.Record, error) {
+func (s Actions) UpdateConfig(ctx context.Context, workflowID, id int64, patch json.RawMessage) (action.Record, error) {
 	var a action.Record
-	err := s.shared.Do("update action", func(tx *core.Tx) (err error) {
+	err := s.shared.By(ctx).Do("update action", func(tx *core.Tx) (err error) {
 		if a, err = GetAction(tx, workflowID, id); err != nil {
 			return err
 		}
@@ -107,15 +109,22 @@ func (s Actions) UpdateConfig(_ context.Context, workflowID, id int64, patch jso
 		if a.Config, err = action.MergeConfig(a.TriggerType, a.ActionType, a.Config, patch); err != nil {
 			return err
 		}
+		if err := core.Changed(tx, workflowID, "update_action", map[string]any{"action_id": id, "name": a.ActionType}); err != nil {
+			return err
+		}
 		return tx.ExecOne(`UPDATE workflow_action SET action_config = ? WHERE id = ?`, string(a.Config), id)
 	})
 	return a, err
 }
 
 // Delete deletes an action of a workflow.
-func (s Actions) Delete(_ context.Context, workflowID, id int64) error {
-	return s.shared.Do("delete action", func(tx *core.Tx) error {
-		if _, err := GetAction(tx, workflowID, id); err != nil {
+func (s Actions) Delete(ctx context.Context, workflowID, id int64) error {
+	return s.shared.By(ctx).Do("delete action", func(tx *core.Tx) error {
+		a, err := GetAction(tx, workflowID, id)
+		if err != nil {
+			return err
+		}
+		if err := core.Changed(tx, workflowID, "delete_action", map[string]any{"action_id": id, "name": a.ActionType}); err != nil {
 			return err
 		}
 		return tx.ExecOne(`DELETE FROM workflow_action WHERE id = ?`, id)

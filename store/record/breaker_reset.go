@@ -15,8 +15,8 @@ import (
 
 // Reset closes open circuit breakers and returns them. The failures that they counted do
 // not count again.
-func (s Breakers) Reset(_ context.Context, q view.BreakerFilter, user string) (closed []workflow.BreakerTrip, err error) {
-	err = s.shared.Do("reset circuit breakers", func(tx *core.Tx) error {
+func (s Breakers) Reset(ctx context.Context, q view.BreakerFilter, user string) (closed []workflow.BreakerTrip, err error) {
+	err = s.shared.By(ctx).Do("reset circuit breakers", func(tx *core.Tx) error {
 		if q.WorkflowID != 0 {
 			if _, err := core.LoadRun(tx, q.WorkflowID); err != nil {
 				return err

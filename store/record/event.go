@@ -7,6 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
+	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
@@ -88,12 +89,16 @@ func (s Events) After(ctx context.Context, workflowID, after, limit int64) ([]ev
 	return events, sqlite.Wrap(err, "read the events of workflow %d after %d", workflowID, after)
 }
 
-// Update replaces an event's data. Its seq, time and type do not change.
+// Update replaces an event's data. Its seq, time and type do not change. It returns
+// CodeConflict for the event of a user's change, which is part of the audit.
 func (s Events) Update(_ context.Context, id int64, data json.RawMessage) (event.Event, error) {
 	var updated event.Event
 	err := s.shared.Do("update event", func(tx *core.Tx) (err error) {
 		if updated, err = getEvent(tx, id); err != nil {
 			return err
+		}
+		if updated.Type == workflow.EventUserAction {
+			return workflow.Errorf(workflow.CodeConflict, "event %d says who changed the workflow and cannot be changed", id)
 		}
 		updated.Data = data
 		return tx.ExecOne(`UPDATE event SET data = ? WHERE id = ?`, string(data), id)
@@ -102,14 +107,14 @@ func (s Events) Update(_ context.Context, id int64, data json.RawMessage) (event
 }
 
 // Delete removes an event's data and hides the event from lists. The row stays, so that the
-// log has no gap.
+// log has no gap. The audit keeps the data of events of users' changes.
 func (s Events) Delete(_ context.Context, id int64) (event.Event, error) {
 	var deleted event.Event
 	err := s.shared.Do("delete event", func(tx *core.Tx) (err error) {
 		if deleted, err = getEvent(tx, id); err != nil {
 			return err
 		}
-		return tx.ExecOne(`UPDATE event SET data = 'null', is_deleted = 1 WHERE id = ?`, id)
+		return tx.ExecOne(`UPDATE event SET data = iif(type = 'user_action', data, 'null'), is_deleted = 1 WHERE id = ?`, id)
 	})
 	return deleted, err
 }
@@ -120,7 +125,7 @@ func (s Events) DeleteAll(_ context.Context, workflowID int64) (n int64, err err
 		if err := core.RequireWorkflow(tx, workflowID); err != nil {
 			return err
 		}
-		n, err = tx.Exec(`UPDATE event SET data = 'null', is_deleted = 1 WHERE workflow_id = ? AND is_deleted = 0`, workflowID)
+		n, err = tx.Exec(`UPDATE event SET data = iif(type = 'user_action', data, 'null'), is_deleted = 1 WHERE workflow_id = ? AND is_deleted = 0`, workflowID)
 		return sqlite.Wrap(err, "delete the events of workflow %d", workflowID)
 	})
 	return n, err

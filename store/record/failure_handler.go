@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
@@ -17,19 +18,22 @@ func scanFailureHandler(r sqlite.Scanner) (h workflow.FailureHandler, err error)
 }
 
 // Create stores a failure handler and returns it with its id. It rejects invalid rules.
-func (s FailureHandlers) Create(_ context.Context, h workflow.FailureHandler) (workflow.FailureHandler, error) {
+func (s FailureHandlers) Create(ctx context.Context, h workflow.FailureHandler) (workflow.FailureHandler, error) {
 	if err := workflow.CheckName("failure handler", h.Name); err != nil {
 		return h, err
 	}
 	if _, err := h.Definition(); err != nil {
 		return h, err
 	}
-	err := s.shared.Do("create failure handler", func(tx *core.Tx) (err error) {
+	err := s.shared.By(ctx).Do("create failure handler", func(tx *core.Tx) (err error) {
 		if err := core.RequireWorkflow(tx, h.WorkflowID); err != nil {
 			return err
 		}
 		h.ID, err = tx.Insert(`INSERT INTO failure_handler (workflow_id, name, rules) VALUES (?, ?, ?)`, h.WorkflowID, h.Name, h.Rules)
-		return sqlite.Wrap(err, "insert failure handler %q", h.Name)
+		if err != nil {
+			return fmt.Errorf("insert failure handler %q: %w", h.Name, err)
+		}
+		return core.Changed(tx, h.WorkflowID, "create_failure_handler", map[string]any{"name": h.Name})
 	})
 	return h, err
 }
@@ -50,11 +54,14 @@ func (s FailureHandlers) List(ctx context.Context, workflowID int64, page sqlite
 }
 
 // Delete deletes a failure handler and returns it. Its jobs are then without.
-func (s FailureHandlers) Delete(_ context.Context, id int64) (workflow.FailureHandler, error) {
+func (s FailureHandlers) Delete(ctx context.Context, id int64) (workflow.FailureHandler, error) {
 	var h workflow.FailureHandler
-	err := s.shared.Do("delete failure handler", func(tx *core.Tx) (err error) {
+	err := s.shared.By(ctx).Do("delete failure handler", func(tx *core.Tx) (err error) {
 		h, err = core.GetOne(tx, "failure_handler", id, `SELECT `+failureHandlerColumns+` FROM failure_handler WHERE id = ?`, scanFailureHandler)
 		if err != nil {
+			return err
+		}
+		if err := core.Changed(tx, h.WorkflowID, "delete_failure_handler", map[string]any{"name": h.Name}); err != nil {
 			return err
 		}
 		return tx.ExecOne(`DELETE FROM failure_handler WHERE id = ?`, id)

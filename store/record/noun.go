@@ -83,6 +83,7 @@ type Tasks struct{ shared *core.Shared }
 type Records struct {
 	Actions               Actions
 	Alerts                Alerts
+	Audit                 Audit
 	Breakers              Breakers
 	ComputeNodes          ComputeNodes
 	Events                Events
@@ -105,6 +106,7 @@ func New(v *view.Views, s *core.Shared) Records {
 	return Records{
 		Actions:               Actions{v.Actions, s},
 		Alerts:                Alerts{s},
+		Audit:                 Audit{s},
 		Breakers:              Breakers{v.Breakers, s},
 		ComputeNodes:          ComputeNodes{s},
 		Events:                Events{s},

@@ -20,12 +20,12 @@ func scanRequirements(r sqlite.Scanner) (q workflow.ResourceRequirements, err er
 
 // Create stores requirements and returns them with their id. The name "default" is
 // reserved.
-func (s Requirements) Create(_ context.Context, q workflow.ResourceRequirements) (workflow.ResourceRequirements, error) {
+func (s Requirements) Create(ctx context.Context, q workflow.ResourceRequirements) (workflow.ResourceRequirements, error) {
 	if q.Name == workflow.DefaultRequirements {
 		return q, workflow.Errorf(workflow.CodeInvalid, "the name %q is taken: every workflow has requirements of this name", q.Name).
 			WithHint("choose another name, or update the existing ones")
 	}
-	err := s.shared.Do("create resource requirements", func(tx *core.Tx) (err error) {
+	err := s.shared.By(ctx).Do("create resource requirements", func(tx *core.Tx) (err error) {
 		if err := core.RequireWorkflow(tx, q.WorkflowID); err != nil {
 			return err
 		}
@@ -90,9 +90,9 @@ type RequirementsUpdate struct {
 }
 
 // Update changes requirements, and thereby the needs of their jobs, and logs the user.
-func (s Requirements) Update(_ context.Context, id int64, u RequirementsUpdate, user string) (workflow.ResourceRequirements, error) {
+func (s Requirements) Update(ctx context.Context, id int64, u RequirementsUpdate, user string) (workflow.ResourceRequirements, error) {
 	var q workflow.ResourceRequirements
-	err := s.shared.Do("update resource requirements", func(tx *core.Tx) (err error) {
+	err := s.shared.By(ctx).Do("update resource requirements", func(tx *core.Tx) (err error) {
 		q, err = UpdateRequirements(tx, id, &u, user)
 		return err
 	})
@@ -134,9 +134,9 @@ func UpdateRequirements(tx *core.Tx, id int64, u *RequirementsUpdate, user strin
 }
 
 // Delete deletes requirements that no job uses; otherwise it returns CodeConflict.
-func (s Requirements) Delete(_ context.Context, id int64) (workflow.ResourceRequirements, error) {
+func (s Requirements) Delete(ctx context.Context, id int64) (workflow.ResourceRequirements, error) {
 	var q workflow.ResourceRequirements
-	err := s.shared.Do("delete resource requirements", func(tx *core.Tx) (err error) {
+	err := s.shared.By(ctx).Do("delete resource requirements", func(tx *core.Tx) (err error) {
 		if q, err = getRequirements(tx, id); err != nil {
 			return err
 		}
@@ -168,8 +168,8 @@ func (s Requirements) Delete(_ context.Context, id int64) (workflow.ResourceRequ
 
 // DeleteUnused deletes the requirements of a workflow that no job uses, except the default,
 // and returns how many there were.
-func (s Requirements) DeleteUnused(_ context.Context, workflowID int64) (n int64, err error) {
-	err = s.shared.Do("delete resource requirements", func(tx *core.Tx) (err error) {
+func (s Requirements) DeleteUnused(ctx context.Context, workflowID int64) (n int64, err error) {
+	err = s.shared.By(ctx).Do("delete resource requirements", func(tx *core.Tx) (err error) {
 		if err := core.RequireWorkflow(tx, workflowID); err != nil {
 			return err
 		}

@@ -25,11 +25,11 @@ func scanRetryPolicy(r sqlite.Scanner) (p workflow.StoredPolicy, err error) {
 }
 
 // Create stores a new retry policy; CodeConflict if the name is in use.
-func (s Policies) Create(_ context.Context, p workflow.RetryPolicy, author string) (stored workflow.StoredPolicy, err error) {
+func (s Policies) Create(ctx context.Context, p workflow.RetryPolicy, author string) (stored workflow.StoredPolicy, err error) {
 	if err := checkRetryPolicy(&p); err != nil {
 		return stored, err
 	}
-	err = s.shared.Do("create retry policy", func(tx *core.Tx) error {
+	err = s.shared.By(ctx).Do("create retry policy", func(tx *core.Tx) error {
 		text, err := json.Marshal(&p)
 		if err != nil {
 			return fmt.Errorf("write retry policy %s: %w", p.Name, err)
@@ -54,11 +54,11 @@ func checkRetryPolicy(p *workflow.RetryPolicy) error {
 
 // Update replaces a stored policy, from the next decision on. What was counted for its
 // rules is kept by their ids.
-func (s Policies) Update(_ context.Context, p workflow.RetryPolicy, author string) (stored workflow.StoredPolicy, err error) {
+func (s Policies) Update(ctx context.Context, p workflow.RetryPolicy, author string) (stored workflow.StoredPolicy, err error) {
 	if err := checkRetryPolicy(&p); err != nil {
 		return stored, err
 	}
-	err = s.shared.Do("update retry policy", func(tx *core.Tx) (err error) {
+	err = s.shared.By(ctx).Do("update retry policy", func(tx *core.Tx) (err error) {
 		if stored, err = loadRetryPolicy(tx, p.Name); err != nil || stored.Hash == p.Hash() {
 			return err
 		}
@@ -81,8 +81,8 @@ func (s Policies) Update(_ context.Context, p workflow.RetryPolicy, author strin
 }
 
 // Delete deletes and returns a stored policy; CodeConflict if it is in use.
-func (s Policies) Delete(_ context.Context, name, author string) (stored workflow.StoredPolicy, err error) {
-	err = s.shared.Do("delete retry policy", func(tx *core.Tx) (err error) {
+func (s Policies) Delete(ctx context.Context, name, author string) (stored workflow.StoredPolicy, err error) {
+	err = s.shared.By(ctx).Do("delete retry policy", func(tx *core.Tx) (err error) {
 		if stored, err = loadRetryPolicy(tx, name); err != nil {
 			return err
 		}
@@ -193,8 +193,8 @@ func policiesChanged(tx *core.Tx) error {
 
 // policyChanged records a change of retry policies.
 func policyChanged(tx *core.Tx, c workflow.PolicyChange) error {
-	_, err := tx.Insert(`INSERT INTO retry_policy_change (name, action, at_ms, author, detail, old_hash, new_hash, version, policy)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, c.Policy, string(c.Action), tx.NowMS, c.Author, c.Detail, c.OldHash, c.NewHash, c.Version, view.Text(c.Text))
+	_, err := tx.Insert(`INSERT INTO retry_policy_change (name, action, at_ms, author, detail, old_hash, new_hash, version, policy, door)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, c.Policy, string(c.Action), tx.NowMS, c.Author, c.Detail, c.OldHash, c.NewHash, c.Version, view.Text(c.Text), string(tx.Door))
 	if err != nil {
 		return fmt.Errorf("record a change of retry policy %q: %w", c.Policy, err)
 	}

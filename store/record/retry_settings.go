@@ -18,7 +18,7 @@ func (s Policies) Settings(ctx context.Context) (workflow.RetrySettings, error) 
 }
 
 // SetSettings replaces the retry settings of the server, from the next decision on.
-func (s Policies) SetSettings(_ context.Context, settings workflow.RetrySettings, author string) error {
+func (s Policies) SetSettings(ctx context.Context, settings workflow.RetrySettings, author string) error {
 	if err := workflow.ProblemsError("settings", settings.Validate()); err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (s Policies) SetSettings(_ context.Context, settings workflow.RetrySettings
 	if err != nil {
 		return fmt.Errorf("write the retry settings: %w", err)
 	}
-	return s.shared.Do("change retry settings", func(tx *core.Tx) error {
+	return s.shared.By(ctx).Do("change retry settings", func(tx *core.Tx) error {
 		if settings.DefaultPolicy != "" {
 			if _, err := loadRetryPolicy(tx, settings.DefaultPolicy); err != nil {
 				return err

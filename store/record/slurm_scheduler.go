@@ -20,13 +20,15 @@ func scanSlurmScheduler(r sqlite.Scanner) (c compute.SlurmScheduler, err error) 
 }
 
 // Create stores a Slurm scheduler and returns it with its id.
-func (s SlurmSchedulers) Create(_ context.Context, c compute.SlurmScheduler) (compute.SlurmScheduler, error) {
-	err := s.shared.Do("create slurm scheduler", func(tx *core.Tx) (err error) {
+func (s SlurmSchedulers) Create(ctx context.Context, c compute.SlurmScheduler) (compute.SlurmScheduler, error) {
+	err := s.shared.By(ctx).Do("create slurm scheduler", func(tx *core.Tx) (err error) {
 		if err := core.RequireWorkflow(tx, c.WorkflowID); err != nil {
 			return err
 		}
-		c.ID, err = InsertSlurmScheduler(tx, c)
-		return err
+		if c.ID, err = InsertSlurmScheduler(tx, c); err != nil {
+			return err
+		}
+		return core.Changed(tx, c.WorkflowID, "create_slurm_scheduler", map[string]any{"name": c.Name})
 	})
 	return c, err
 }
@@ -81,15 +83,16 @@ type SlurmSchedulerUpdate struct {
 }
 
 // Update changes a Slurm scheduler and returns it.
-func (s SlurmSchedulers) Update(_ context.Context, id int64, u SlurmSchedulerUpdate) (compute.SlurmScheduler, error) {
+func (s SlurmSchedulers) Update(ctx context.Context, id int64, u SlurmSchedulerUpdate) (compute.SlurmScheduler, error) {
 	var c compute.SlurmScheduler
-	err := s.shared.Do("update slurm scheduler", func(tx *core.Tx) (err error) {
+	err := s.shared.By(ctx).Do("update slurm scheduler", func(tx *core.Tx) (err error) {
 		if c, err = getSlurmScheduler(tx, id); err != nil {
 			return err
 		}
 		if err := core.SameWorkflow("slurm_scheduler", id, c.WorkflowID, u.WorkflowID); err != nil {
 			return err
 		}
+		before := c
 		core.Set(&c.Name, u.Name)
 		if err := workflow.CheckName("scheduler", c.Name); u.Name != nil && err != nil {
 			return err
@@ -105,6 +108,9 @@ func (s SlurmSchedulers) Update(_ context.Context, id int64, u SlurmSchedulerUpd
 		core.Set(&c.Walltime, u.Walltime)
 		core.SetOptional(&c.Extra, u.Extra)
 		core.Set(&c.SerializeAllocations, u.SerializeAllocations)
+		if err := core.Updated(tx, c.WorkflowID, "update_slurm_scheduler", map[string]any{"name": c.Name}, before, c); err != nil {
+			return err
+		}
 		return tx.ExecOne(`UPDATE slurm_scheduler SET name = ?, account = ?, gres = ?, mem = ?, nodes = ?, ntasks_per_node = ?, partition = ?,
 				qos = ?, tmp = ?, walltime = ?, extra = ?, serialize_allocations = ? WHERE id = ?`,
 			c.Name, c.Account, c.Gres, c.Mem, c.Nodes, c.NtasksPerNode, c.Partition, c.QOS, c.Tmp, c.Walltime, c.Extra, c.SerializeAllocations, id)
@@ -113,9 +119,9 @@ func (s SlurmSchedulers) Update(_ context.Context, id int64, u SlurmSchedulerUpd
 }
 
 // Delete deletes a Slurm scheduler; CodeConflict if jobs are assigned to it.
-func (s SlurmSchedulers) Delete(_ context.Context, id int64) (compute.SlurmScheduler, error) {
+func (s SlurmSchedulers) Delete(ctx context.Context, id int64) (compute.SlurmScheduler, error) {
 	var c compute.SlurmScheduler
-	err := s.shared.Do("delete slurm scheduler", func(tx *core.Tx) (err error) {
+	err := s.shared.By(ctx).Do("delete slurm scheduler", func(tx *core.Tx) (err error) {
 		if c, err = getSlurmScheduler(tx, id); err != nil {
 			return err
 		}
@@ -128,6 +134,9 @@ func (s SlurmSchedulers) Delete(_ context.Context, id int64) (compute.SlurmSched
 		if jobs > 0 {
 			return workflow.Errorf(workflow.CodeConflict, "slurm scheduler %d (%s) is assigned to %s", id, c.Name, workflow.CountOf(jobs, "job", "jobs")).
 				WithHint("give these jobs another scheduler first")
+		}
+		if err := core.Changed(tx, c.WorkflowID, "delete_slurm_scheduler", map[string]any{"name": c.Name}); err != nil {
+			return err
 		}
 		return tx.ExecOne(`DELETE FROM slurm_scheduler WHERE id = ?`, id)
 	})

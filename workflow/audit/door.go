@@ -37,6 +37,19 @@ func WithDoor(ctx context.Context, d Door) context.Context {
 	return context.WithValue(ctx, doorKey{}, d)
 }
 
+type userKey struct{}
+
+// WithUser returns a context for what a user asks for.
+func WithUser(ctx context.Context, user string) context.Context {
+	return context.WithValue(ctx, userKey{}, user)
+}
+
+// UserOf returns the user of a context; "" if it has none.
+func UserOf(ctx context.Context) string {
+	user, _ := ctx.Value(userKey{}).(string)
+	return user
+}
+
 // DoorOf returns the door of a context; Rule if it has none, because nobody has asked.
 func DoorOf(ctx context.Context) Door {
 	if d, ok := ctx.Value(doorKey{}).(Door); ok {

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -65,4 +67,18 @@ func LocalTime(ms int64) string {
 		return ""
 	}
 	return time.UnixMilli(ms).Format(time.DateTime)
+}
+
+// ParseSpan parses the duration of a flag, which may be in days.
+func ParseSpan(flag, text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 15); err == nil {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
+	}
+	d, err := workflow.ParseDuration(text)
+	if err != nil {
+		return 0, UsageErrorf("--%s %q is not a duration such as 7d, 12h or P7D", flag, text)
+	}
+	return d, nil
 }

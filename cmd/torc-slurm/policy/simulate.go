@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -54,7 +51,7 @@ started although they would have prevented it.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		request := api.RetrySimulationRequest{WorkflowID: &workflowID}
 		if cmd.Flags().Changed("since") {
-			span, err := parseSpan(since)
+			span, err := cli.ParseSpan("since", since)
 			if err != nil {
 				return err
 			}
@@ -79,20 +76,6 @@ started although they would have prevented it.`,
 		})(cmd, args)
 	}
 	return cmd
-}
-
-// parseSpan parses a duration, which may be in days.
-func parseSpan(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.ParseUint(days, 10, 15); err == nil {
-			return time.Duration(n) * 24 * time.Hour, nil
-		}
-	}
-	d, err := workflow.ParseDuration(text)
-	if err != nil {
-		return 0, cli.UsageErrorf("--since %q is not a duration such as 7d, 12h or P7D", text)
-	}
-	return d, nil
 }
 
 // writeSimulation writes the recorded and the simulated decisions side by side.
