@@ -1,6 +1,8 @@
 package api
 
 import (
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/classifier"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
@@ -47,4 +49,18 @@ type HoldVerdicts struct {
 // VerdictOutcomes is the result for each entry.
 type VerdictOutcomes struct {
 	Outcomes []hold.VerdictOutcome `json:"outcomes"` // in the order of the entries
+}
+
+// ClassifierState is what agents were asked about the held jobs of a workflow in this run.
+type ClassifierState struct {
+	WorkflowID int64 `json:"workflow_id"`
+	// Policy is the setting; absent if the workflow has none.
+	Policy *workflow.ClassifierPolicy `json:"policy,omitempty"`
+	// Asks says that this daemon asks agents. One within the process of a command does not.
+	Asks bool `json:"asks"`
+	// Pending says that a call goes on or is due, without the repetition of a call that was not
+	// answered. Next says more in words.
+	Pending bool              `json:"pending"`
+	Next    string            `json:"next"`
+	Calls   []classifier.Call `json:"calls"` // the oldest first
 }

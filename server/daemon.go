@@ -199,6 +199,7 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 		d.logins = newLoginRunners(d.server, logins, o.StartLogin)
 	}
 	if o.Agents.Server != nil && !o.InProcess {
+		d.server.asksAgents = true
 		d.agents = newClassifiers(st, o.Agents, func() string { return d.Endpoint().URL }, o.Shared, o.Log, o.Now)
 	}
 	if o.Cluster.Slurm != nil {

@@ -72,6 +72,7 @@ type Server struct {
 	// reloadPasswords reads the authentication file again and returns how many users it
 	// has; nil without such a file.
 	reloadPasswords func() (users int, err error)
+	asksAgents      bool          // about held jobs
 	stall           time.Duration // how long a body may be silent
 
 	tasks sync.WaitGroup // background tasks; Close waits for them
@@ -142,7 +143,7 @@ func (s *Server) deps() *handler.Deps {
 		Store: s.Store, Hub: s.Hub, Metrics: s.Metrics, Log: s.Log, Now: s.Now,
 		Cluster: s.Cluster, Scheduler: s.Scheduler, Poller: s.Poller, Slurm: s.Slurm, PollAllocations: s.PollAllocations, UseSite: s.site.use,
 		Leases: s.leases, ConnectionBroke: s.connectionBroke, LoginPart: s.loginPart, LoginFacts: s.loginFacts,
-		ReloadPasswords: s.reloadPasswords, Version: s.Version, GitHash: s.GitHash,
+		ReloadPasswords: s.reloadPasswords, AsksAgents: s.asksAgents, Version: s.Version, GitHash: s.GitHash,
 		Background: s.tasks.Go, Barrier: s.barrier, Stopping: s.stopping,
 	}
 	if s.site != nil {

@@ -115,7 +115,7 @@ type ClassifierPolicy struct {
 	MaxRuntime string `json:"max_runtime,omitempty"`
 	// MaxCPUs is the same for the number of CPUs.
 	MaxCPUs int64 `json:"max_cpus,omitempty" jsonschema:"minimum=1"`
-	// Delay is how long the daemon waits after a failure for others like it; 30s by default.
+	// Delay is how long the daemon waits after a failure for others like it; 10s by default.
 	Delay string `json:"delay,omitempty"`
 	// Timeout is how long a call of the agent may last; 10m by default, at most 1h.
 	Timeout string `json:"timeout,omitempty"`

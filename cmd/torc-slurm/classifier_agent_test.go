@@ -38,6 +38,7 @@ func logAgent(text string) {
 // Parts of a brief.
 var (
 	briefWorkflow    = regexp.MustCompile(`workflow_id (\d+)`)
+	briefExample     = regexp.MustCompile(`for example job (\d+)`)
 	briefFingerprint = regexp.MustCompile(`fingerprint ([0-9a-f]+): (\d+) jobs?`)
 )
 
@@ -51,7 +52,7 @@ func fakeAgent(name string, args []string) error {
 		behavior = args[0]
 	}
 	logAgent(fmt.Sprintf("%s %s was asked about %s", name, behavior, briefFingerprint.FindAllString(string(brief), -1)))
-	a := &agentSession{workflow: briefWorkflow.FindStringSubmatch(string(brief))[1]}
+	a := &agentSession{workflow: briefWorkflow.FindStringSubmatch(string(brief))[1], example: briefExample.FindStringSubmatch(string(brief))[1]}
 	for _, m := range briefFingerprint.FindAllStringSubmatch(string(brief), -1) {
 		a.fingerprints = append(a.fingerprints, m[1])
 	}
@@ -76,6 +77,7 @@ func fakeAgent(name string, args []string) error {
 // agentSession is a session of the fake agent with our MCP server.
 type agentSession struct {
 	workflow     string
+	example      string // id of a job that it is asked about
 	fingerprints []string
 	session      *sdk.ClientSession
 }
@@ -136,7 +138,7 @@ func (a *agentSession) use(behavior string) error {
 		a.call(ctx, "delete_workflow", `{"workflow_id": `+a.workflow+`}`)
 		a.call(ctx, "apply_proposal", `{"proposal_id": 1}`)
 		a.call(ctx, "recover_workflow", `{"workflow_id": `+a.workflow+`, "dry_run": false}`)
-		a.call(ctx, "update_job_resources", `{"job_id": 1, "memory": "1t"}`)
+		a.call(ctx, "update_job_resources", `{"job_id": `+a.example+`, "memory": "1g"}`)
 	default:
 		return fmt.Errorf("unknown behavior %q", behavior)
 	}

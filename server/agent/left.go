@@ -75,3 +75,47 @@ func processesOf(keys []string) (found []int, err error) {
 	}
 	return found, nil
 }
+
+// endTree kills a process, its group and its descendants, also those that have removed the key
+// from their environment. Descendants whose parents have ended are found by the key only.
+func endTree(root int) error {
+	tree := []int{root}
+	parents := parentsOfAll()
+	for at := 0; at < len(tree); at++ {
+		for pid, parent := range parents {
+			if parent == tree[at] {
+				tree = append(tree, pid)
+			}
+		}
+	}
+	err := syscall.Kill(-root, syscall.SIGKILL)
+	for _, pid := range tree[1:] {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended with the group
+	}
+	return err
+}
+
+// parentsOfAll returns the parent of each process.
+func parentsOfAll() map[int]int {
+	parents := map[int]int{}
+	entries, _ := filepath.Glob("/proc/[1-9]*/stat") // the pattern is valid
+	for _, path := range entries {
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			continue // it is gone
+		}
+		// The name, in parentheses, may contain anything. State and parent follow.
+		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+		if len(fields) < 2 {
+			continue
+		}
+		if parents[pid], err = strconv.Atoi(string(fields[1])); err != nil {
+			delete(parents, pid)
+		}
+	}
+	return parents
+}

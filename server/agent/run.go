@@ -71,7 +71,7 @@ func Run(ctx context.Context, t *Task) (e Ended, err error) {
 	// It stays in our session: a runner in this process considers dead children in other
 	// sessions to be leftovers of a job.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.Cancel = func() error { return endTree(cmd.Process.Pid) }
 	cmd.WaitDelay = endTime
 	if err := cmd.Start(); err != nil {
 		return Ended{Absent: err}, nil //nolint:nilerr // it is the outcome

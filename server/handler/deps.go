@@ -54,6 +54,8 @@ type Deps struct {
 	// ReloadPasswords reads the authentication file again and returns how many users
 	// it has; nil without such a file.
 	ReloadPasswords func() (users int, err error)
+	// AsksAgents says that the daemon asks agents about held jobs.
+	AsksAgents bool
 	// Version and GitHash are what GET /version returns.
 	Version string
 	GitHash string

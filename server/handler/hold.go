@@ -7,6 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/server/rest"
 	"github.com/torc-slurm/torc-slurm/service"
 	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow/classifier"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
@@ -19,6 +20,7 @@ func (h holds) routes() []rest.Route {
 		rest.Handle("GET", "/holds/verdicts", "List the verdicts that are remembered, also those of deleted workflows, and what became of their jobs", List(h.listVerdicts, same)),
 		rest.Handle("GET", "/holds/suggested_policy", "Get a retry policy that decides as was decided before", h.suggestPolicy),
 		rest.Handle("GET", "/workflows/{id}/failure_groups", "List the jobs that failed in this run, grouped by how they failed", h.failureGroups),
+		rest.Handle("GET", "/workflows/{id}/classifier", "Get what agents were asked about held jobs in this run, and whether another call is due", h.classifierState),
 		rest.Handle("POST", "/workflows/{id}/resolve_holds", "Classify held jobs; each is resolved or rejected by itself", h.resolveHolds, rest.Bulk),
 		rest.Handle("POST", "/workflows/{id}/hold_verdicts", "Classify held jobs by a list of verdicts; each entry is applied or rejected by itself", h.resolveHoldsEach, rest.Bulk),
 	}
@@ -94,4 +96,27 @@ func (h holds) resolveHoldsEach(r *rest.Request[IDParams, api.HoldVerdicts]) (ap
 		b.Verdicts[i].Author = cmp.Or(b.Verdicts[i].Author, r.User())
 	}
 	return h.verbs().ResolveHoldsEach(r.Context(), r.Params.ID, b)
+}
+
+func (h holds) classifierState(r *rest.Request[IDParams, rest.None]) (api.ClassifierState, error) {
+	id := r.Params.ID
+	w, err := h.Store.Workflows.Get(r.Context(), id)
+	if err != nil {
+		return api.ClassifierState{}, err
+	}
+	s := api.ClassifierState{WorkflowID: id, Asks: h.AsksAgents}
+	if w.Policy != nil {
+		s.Policy = w.Policy.Classifier
+	}
+	if s.Calls, err = h.Store.Classifiers.Calls(r.Context(), id); err != nil {
+		return s, err
+	}
+	s.Calls = NotNil(s.Calls)
+	d, err := h.Store.Classifiers.Decide(r.Context(), id)
+	if err != nil {
+		return s, err
+	}
+	s.Pending = h.AsksAgents && classifier.Awaited(s.Calls, &d)
+	s.Next = d.Line(h.Now().UnixMilli())
+	return s, nil
 }

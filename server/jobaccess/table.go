@@ -90,6 +90,7 @@ var scopes = map[string]Scope{
 	"PUT /jobs/{id}/start_job/{run_id}/{compute_node_id}":        Refused,
 	"POST /jobs/{id}/complete_job/{status}/{run_id}":             Refused,
 	"POST /jobs/{id}/retry/{run_id}":                             Refused,
+	"GET /workflows/{id}/classifier":                             Refused,
 	"GET /holds":                                                 Refused,
 	"GET /holds/verdicts":                                        Refused, // also those of other workflows
 	"GET /holds/suggested_policy":                                Refused,

@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/classifier"
+	"github.com/torc-slurm/torc-slurm/workflow/explain"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/proposal"
 )
 
@@ -136,4 +139,38 @@ func CallOfKey(row func(query string, args []any, dest ...any) error, key string
 			WithHint("start torc-slurm mcp without --call to propose something as a user")
 	}
 	return id, workflowID, agent, err
+}
+
+// agents returns the calls of agents for a run, and whether another is due; with a job only
+// those about failures of this job.
+func (l *factReader) agents(workflowID int64, job *workflow.Job) (f explain.AgentFacts, err error) {
+	if f.Calls, err = selectFacts(l, callsOfRun, []any{workflowID}, ScanCall); err != nil {
+		return f, fmt.Errorf("read the calls of agents: %w", err)
+	}
+	if job != nil && len(f.Calls) > 0 {
+		of, err := selectFacts(l, `SELECT fingerprint FROM attempt WHERE job_id = ? AND fingerprint IS NOT NULL`, []any{job.ID}, sqlite.ScanString)
+		if err != nil {
+			return f, fmt.Errorf("read how job %d failed: %w", job.ID, err)
+		}
+		f.Calls = slices.DeleteFunc(f.Calls, func(c classifier.Call) bool { return !slices.ContainsFunc(of, c.About) })
+	}
+	if job != nil && job.Status != workflow.PendingFailed {
+		return f, nil
+	}
+	r, err := ReadRun(l.row, workflowID)
+	if err != nil {
+		return f, err
+	}
+	facts, err := ClassifierFacts(func(query string, args ...any) (*sql.Rows, error) { return l.tx.QueryContext(l.ctx, query, args...) }, r, l.nowMS)
+	if err != nil || facts.Policy == nil {
+		return f, err
+	}
+	if job != nil {
+		facts.Held = slices.DeleteFunc(facts.Held, func(h hold.HeldJob) bool { return h.ID != job.ID })
+	}
+	if len(facts.Held) > 0 {
+		d := classifier.Decide(facts)
+		f.Next = &d
+	}
+	return f, nil
 }

@@ -130,6 +130,9 @@ func (l *factReader) job(id int64) (f explain.JobFacts, err error) {
 	if f.Classifications, err = l.classifications(id); err != nil {
 		return f, err
 	}
+	if f.Agents, err = l.agents(j.WorkflowID, j); err != nil {
+		return f, err
+	}
 	if f.ClaimHolds, err = l.claimHolds(j.WorkflowID); err != nil {
 		return f, err
 	}
@@ -329,6 +332,9 @@ func (l *factReader) workflow(id int64) (f explain.WorkflowFacts, err error) {
 		return f, err
 	}
 	if f.Verdict, err = l.verdict(id); err != nil {
+		return f, err
+	}
+	if f.Agents, err = l.agents(id, nil); err != nil {
 		return f, err
 	}
 	if f.ClaimHolds, err = l.claimHolds(id); err != nil {

@@ -26,6 +26,30 @@ type Decision struct {
 	Reason  string           // why it is not asked
 }
 
+// Due reports whether the agent is asked now or at a known time.
+func (d *Decision) Due() bool { return len(d.Ask) > 0 || d.UntilMS != 0 }
+
+// Awaited reports whether somebody who waits for an answer about held jobs should go on: a call
+// goes on, or one is due that is not the repetition of one without an answer.
+func Awaited(calls []Call, d *Decision) bool {
+	if len(calls) == 0 {
+		return d.Due()
+	}
+	last := calls[len(calls)-1].Outcome
+	return last == Running || last.Answered() && d.Due()
+}
+
+// Line returns the decision in one line: "an agent is asked in 30s: others may fail alike soon".
+func (d *Decision) Line(nowMS int64) string {
+	switch {
+	case len(d.Ask) > 0:
+		return "an agent is asked now"
+	case d.UntilMS > nowMS:
+		return fmt.Sprintf("an agent is asked in %s: %s", workflow.AgoMS(nowMS, d.UntilMS), d.Reason)
+	}
+	return "no agent is asked now: " + d.Reason
+}
+
 const (
 	// maxTries is how often an agent is asked about a job that it does not propose anything for.
 	maxTries = 2
@@ -70,14 +94,15 @@ func Decide(f *Facts) Decision {
 	case int64(len(f.Calls)) >= l.Calls:
 		return Decision{Reason: fmt.Sprintf("the agent was called %s in this run, which is the limit (max_calls)", workflow.CountOf(int64(len(f.Calls)), "time", "times"))}
 	case f.LastDay >= l.CallsPerDay:
-		return Decision{Reason: fmt.Sprintf("the agent was called %s within 24 hours, which is the limit (max_calls_per_day)", workflow.CountOf(f.LastDay, "time", "times")), UntilMS: f.NowMS + time.Hour.Milliseconds()}
+		return Decision{Reason: fmt.Sprintf("the agent was called %s within 24 hours, which is the limit (max_calls_per_day)", workflow.CountOf(f.LastDay, "time", "times"))}
 	}
-	due := oldest + l.Delay.Milliseconds()
-	if n := len(f.Calls); n > 0 && !f.Calls[n-1].Outcome.Answered() {
-		due = max(due, f.Calls[n-1].EndedMS+againAfter.Milliseconds())
-	}
-	if due > f.NowMS {
+	if due := oldest + l.Delay.Milliseconds(); due > f.NowMS {
 		return Decision{Reason: "others may fail alike soon", UntilMS: due}
+	}
+	if n := len(f.Calls); n > 0 && !f.Calls[n-1].Outcome.Answered() {
+		if due := f.Calls[n-1].EndedMS + againAfter.Milliseconds(); due > f.NowMS {
+			return Decision{Reason: "the last call was not answered", UntilMS: due}
+		}
 	}
 	groups := hold.GroupHeld(open)
 	return Decision{Ask: groups[:min(len(groups), maxGroups)]}

@@ -50,7 +50,7 @@ func TestDecide(t *testing.T) {
 		{"two groups, the larger first", Facts{Held: []hold.HeldJob{job(1, "a"), job(2, "b"), job(3, "b")}}, []string{"b", "a"}, 0, ""},
 		{"none is held", Facts{}, nil, 0, "no job is held"},
 		{"the workflow is canceled", Facts{Held: []hold.HeldJob{job(1, "a")}, Canceled: true}, nil, 0, "canceled"},
-		{"others may follow", Facts{Held: []hold.HeldJob{job(1, "a", since(now-1000))}}, nil, now + 29_000, "soon"},
+		{"others may follow", Facts{Held: []hold.HeldJob{job(1, "a", since(now-1000))}}, nil, now + 9_000, "soon"},
 		{"the oldest counts", Facts{Held: []hold.HeldJob{job(1, "a", since(now-1000)), job(2, "a")}}, []string{"a"}, 0, ""},
 		{"one call at a time", Facts{Held: []hold.HeldJob{job(1, "a")}, Calls: []Call{{StartedMS: now, Asked: []Asked{{"b", 1}}}}}, nil, 0, "goes on"},
 		{"a proposal is open", Facts{Held: []hold.HeldJob{job(1, "a"), job(2, "a")}, Proposed: map[int64]bool{1: true}}, []string{"a"}, 0, ""},
@@ -59,12 +59,12 @@ func TestDecide(t *testing.T) {
 		{"the deadline has passed", Facts{Held: []hold.HeldJob{job(1, "a", deadline(now))}}, nil, 0, "the deadline decides"},
 		{"the deadline is ahead", Facts{Held: []hold.HeldJob{job(1, "a", deadline(now+1))}}, []string{"a"}, 0, ""},
 		{"again after silence", Facts{Held: []hold.HeldJob{job(1, "a", old)}, Calls: []Call{asked(5, Silent, "a")}}, []string{"a"}, 0, ""},
-		{"not at once", Facts{Held: []hold.HeldJob{job(1, "a", old)}, Calls: []Call{asked(0, Silent, "a")}}, nil, now + minute, "soon"},
+		{"not at once", Facts{Held: []hold.HeldJob{job(1, "a", old)}, Calls: []Call{asked(0, Silent, "a")}}, nil, now + minute, "not answered"},
 		{"not a third time", Facts{Held: []hold.HeldJob{job(1, "a", old)}, Calls: []Call{asked(9, Absent, "a"), asked(5, TimedOut, "a")}}, nil, 0, "2 times and proposed nothing"},
 		{"an answer is not asked for again", Facts{Held: []hold.HeldJob{job(1, "a", old)}, Calls: []Call{asked(5, Proposed, "a")}}, nil, 0, "a person decides"},
 		{"it failed again after the answer", Facts{Held: []hold.HeldJob{job(1, "a")}, Calls: []Call{asked(5, Applied, "a")}}, []string{"a"}, 0, ""},
 		{"calls in the run", Facts{Held: []hold.HeldJob{job(1, "a")}, Policy: &workflow.ClassifierPolicy{MaxCalls: 1}, Calls: []Call{asked(5, Applied, "b")}}, nil, 0, "max_calls)"},
-		{"calls in a day", Facts{Held: []hold.HeldJob{job(1, "a")}, LastDay: 20}, nil, now + 60*minute, "max_calls_per_day"},
+		{"calls in a day", Facts{Held: []hold.HeldJob{job(1, "a")}, LastDay: 20}, nil, 0, "max_calls_per_day"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.facts.NowMS = now; tc.facts.Policy == nil {
@@ -133,5 +133,37 @@ func TestCallLine(t *testing.T) {
 	}
 	if got := (&Call{Agent: "x", StartedMS: now, Asked: []Asked{{"a", 1}}}).Line(now + time.Minute.Milliseconds()); !strings.HasSuffix(got, "1m ago: it has not answered yet") {
 		t.Error(got)
+	}
+}
+
+func TestAwaited(t *testing.T) {
+	due, none := &Decision{UntilMS: now}, &Decision{}
+	for _, tc := range []struct {
+		calls []Call
+		d     *Decision
+		want  bool
+	}{
+		{nil, due, true},
+		{nil, none, false},
+		{[]Call{asked(5, Running, "a")}, none, true},
+		{[]Call{asked(5, Silent, "a")}, due, false},
+		{[]Call{asked(5, Silent, "a"), asked(1, Applied, "a")}, due, true},
+		{[]Call{asked(5, Proposed, "a")}, none, false},
+	} {
+		if got := Awaited(tc.calls, tc.d); got != tc.want {
+			t.Errorf("%+v: %v", tc, got)
+		}
+	}
+}
+
+func TestDecisionLine(t *testing.T) {
+	for want, d := range map[string]Decision{
+		"an agent is asked now":                                    {Ask: []hold.HoldGroup{{}}},
+		"an agent is asked in 10s: others may fail alike soon":     {UntilMS: now + 10_000, Reason: "others may fail alike soon"},
+		"no agent is asked now: a person decides about a proposal": {Reason: "a person decides about a proposal"},
+	} {
+		if got := d.Line(now); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

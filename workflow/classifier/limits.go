@@ -12,7 +12,7 @@ import (
 const (
 	usualAgent    = "claude"
 	usualRetries  = 1
-	usualDelay    = 30 * time.Second
+	usualDelay    = 10 * time.Second
 	usualTimeout  = 10 * time.Minute
 	usualCalls    = 10
 	usualCallsDay = 20

@@ -37,6 +37,7 @@ type JobFacts struct {
 	ReadyAhead        int64 // ready jobs that are claimed before this one
 	Attempts          []workflow.Attempt
 	Classifications   []hold.PastClassification
+	Agents            AgentFacts
 	Retries           RetryFacts
 	Places            PlaceFacts
 	Login             LoginFacts
@@ -72,6 +73,7 @@ func Job(f JobFacts) Explanation {
 	e.add("allocations", f.Places.lines(&f.Class)...)
 	e.add("attempts", f.attemptLines()...)
 	e.add("holds", f.classificationLines()...)
+	e.add("agents", f.Agents.lines(f.NowMS)...)
 	e.add("alerts", f.Alerts.lines(f.NowMS)...)
 	e.add("retries", f.Retries.lines(f.NowMS)...)
 	e.Next = f.next(best, excluded)

@@ -41,6 +41,7 @@ type WorkflowFacts struct {
 	UserHeldFew []string              // the names of the first few
 	Places      PlaceFacts
 	Login       LoginFacts
+	Agents      AgentFacts
 	ClaimHolds  hold.ClaimHolds
 	Breakers    []workflow.BreakerTrip // the open ones
 	// Compensation is that of the run; nil if there is none.
@@ -87,6 +88,7 @@ func Workflow(f WorkflowFacts) Explanation {
 	e.add("runners", placement.RunnerLines(f.Runners, f.NowMS)...)
 	e.add("allocations", f.Places.lines(nil)...)
 	e.add("held", f.heldLines()...)
+	e.add("agents", f.Agents.lines(f.NowMS)...)
 	if f.UserHeld > 0 {
 		e.add("held by users", workflow.FirstFew(f.UserHeldFew, f.UserHeld)+fmt.Sprintf("; `torc-slurm jobs release --all -w %d` lets runners claim %s", f.ID, workflow.Plural(f.UserHeld, "it", "them")))
 	}

@@ -27,6 +27,7 @@ type recoverFlags struct {
 	outputDir           string
 	noPrompts, dryRun   bool
 	noAutoSchedule      bool
+	agent               agentFlags
 }
 
 func (f *recoverFlags) add(s *pflag.FlagSet) {
@@ -38,11 +39,15 @@ func (f *recoverFlags) add(s *pflag.FlagSet) {
 	s.StringVar(&f.partition, "partition", "", "`PARTITION` for new allocations (default: the best for each job)")
 	s.StringVar(&f.walltime, "walltime", "", "`TIME` limit of new allocations, as sbatch takes it")
 	schedulergen.AddNoAutoSchedule(s, &f.noAutoSchedule)
+	f.agent.add(s)
 }
 
 func (f *recoverFlags) check() error {
 	if f.memory < 1 || f.runtime < 1 {
 		return cli.UsageErrorf("a multiplier must be 1 or more: less would not suffice again")
+	}
+	if err := f.agent.check(); err != nil {
+		return err
 	}
 	_, err := f.regenerate().Limit()
 	return err
@@ -72,7 +77,8 @@ The selected jobs, and the jobs that depend on them, are reset and start a new r
 workflow that ran under Slurm is submitted again.
 
 On a terminal you are asked about each kind of failure, except with --no-prompts or
-JSON output. For foreseeable failures use a failure handler, which retries jobs while
+JSON output. With --ai-recovery the daemon first asks an AI agent about the jobs that are
+held until somebody decides. For foreseeable failures use a failure handler, which retries jobs while
 the workflow runs.`,
 		GroupID: cli.GroupLifecycle,
 		Example: `  torc-slurm recover 12 --dry-run
@@ -86,6 +92,11 @@ the workflow runs.`,
 	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "only show what would be done, and why")
 	cli.AddNoPrompts(cmd.Flags(), &flags.noPrompts)
 	cmd.RunE = cli.Checked(flags.check, a.WorkflowCommand(func(ctx context.Context, c *cli.Connection, id int64) error {
+		if flags.agent.recovery {
+			if goOn, err := askAboutHeld(ctx, a, c, id, &flags); err != nil || !goOn {
+				return err
+			}
+		}
 		r, err := prepareRecovery(ctx, a, c, id, flags)
 		if err != nil {
 			return err

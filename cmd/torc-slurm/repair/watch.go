@@ -50,11 +50,13 @@ The daemon manages allocations, retries and lost jobs with or without this comma
 which you may end at any time. --auto-schedule makes the daemon request allocations
 whenever ready jobs have no place; that continues after this command. --recover
 retries the failed jobs when the workflow has ended, like torc-slurm recover; for that
-this command has to run.`,
+this command has to run. --ai-recovery makes the daemon ask an AI agent about failed jobs
+that are held until somebody decides; that continues after this command, too.`,
 		GroupID: cli.GroupLifecycle,
 		Example: `  torc-slurm watch 12
   torc-slurm watch 12 --auto-schedule
-  torc-slurm watch 12 --recover --max-retries 2`,
+  torc-slurm watch 12 --recover --max-retries 2
+  torc-slurm watch 12 --ai-recovery --ai-agent claude`,
 		Args:              cobra.ExactArgs(1),
 		Annotations:       cli.ServerExits("1 jobs failed, claims are held until released, or nothing works on the workflow and nothing will"),
 		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
@@ -107,6 +109,13 @@ func runWatch(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, 
 		if err := w.autoSchedule(ctx); err != nil {
 			return err
 		}
+	}
+	if flags.agent.recovery {
+		text, err := flags.agent.enable(ctx, a, c, id)
+		if err != nil {
+			return err
+		}
+		w.say("%s", text)
 	}
 	for rounds := int64(0); ; rounds++ {
 		status, err := w.follow(ctx)
@@ -189,6 +198,16 @@ func (w *watch) follow(ctx context.Context) (*api.WorkflowStatus, error) {
 			return nil, err
 		}
 		w.tell(status)
+		waits, err := w.waitsForAgent(ctx, status)
+		if err != nil {
+			return nil, err
+		}
+		if waits {
+			if err := cli.Pause(ctx, time.Duration(w.flags.interval*float64(time.Second))); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if status.IsComplete || status.IsCanceled || status.OnlyHeld() || !w.flags.persistent && status.HeldIndefinitely() {
 			return status, nil
 		}
@@ -245,6 +264,9 @@ func (w *watch) again(ctx context.Context, s *api.WorkflowStatus, rounds int64) 
 	w.say("The workflow has ended: %d failed, %d terminated, %d canceled, %d held.", n.Failed, n.Terminated, n.Canceled, n.PendingFailed)
 	switch {
 	case n.PendingFailed > 0:
+		if err := w.tellAgents(ctx); err != nil {
+			return err
+		}
 		w.say("Held jobs wait for a decision: `%[1]s jobs retry` or `%[1]s jobs fail`.", cli.Prefix(w.app))
 		return cli.Silent(cli.ExitFailed)
 	case !w.flags.recover || s.IsCanceled:
