@@ -17,7 +17,7 @@ import (
 // New returns the group of commands about held jobs.
 func New(a *cli.Factory) *cobra.Command {
 	return cli.NewGroup(a, cli.GroupManagement, "holds", "List held jobs and decide about them",
-		newList(a), newResolve(a), newVerdicts(a), newSuggestPolicy(a))
+		newList(a), newResolve(a), newReviewCommand(a), newVerdicts(a), newSuggestPolicy(a))
 }
 
 func newList(a *cli.Factory) *cobra.Command {
