@@ -12,6 +12,7 @@ type Attempt struct {
 	Fence      int64
 	RunnerID   *int64 // the compute node; nil if a torc client reported it without one
 	Node       string // host that it ran on
+	OutputDir  string // of its runner, absolute; empty if it is not known
 	StartedMS  *int64 // milliseconds since the epoch; nil: reported without a start
 	EndedMS    *int64 // nil while it runs
 	Status     JobStatus

@@ -24,7 +24,7 @@ func (h reasons) routes() []rest.Route {
 
 func fromAttempt(a workflow.Attempt) api.Attempt {
 	wire := api.Attempt{
-		JobID: a.JobID, RunID: a.RunID, AttemptID: a.AttemptID, ComputeNodeID: a.RunnerID, Node: a.Node, Status: a.Status,
+		JobID: a.JobID, RunID: a.RunID, AttemptID: a.AttemptID, ComputeNodeID: a.RunnerID, Node: a.Node, OutputDir: a.OutputDir, Status: a.Status,
 		StartedMS: a.StartedMS, EndedMS: a.EndedMS,
 	}
 	if a.EndedMS == nil {

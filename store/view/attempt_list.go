@@ -30,17 +30,17 @@ func (s Jobs) Attempts(ctx context.Context, jobID int64) ([]workflow.Attempt, er
 func jobAttempts(ctx context.Context, tx *sql.Tx, jobID int64) ([]workflow.Attempt, error) {
 	attempts, err := sqlite.SelectContext(ctx, tx, scanAttempt, `SELECT a.workflow_id, a.job_id, a.run_id, a.attempt_id, a.fence, a.compute_node_id, a.hostname, a.start_ms, a.end_ms,
 			a.status, a.return_code, a.cause, a.confidence, a.cause_text, a.evidence, a.action, a.reason, a.rule, a.counted, a.policy_hash,
-			x.end_ms, x.return_code, x.cause, x.confidence, x.cause_text, x.on_error, x.action, x.reason, x.rule, x.policy_hash
-		FROM attempt a LEFT JOIN failed_recovery x ON x.job_id = a.job_id AND x.run_id = a.run_id AND x.attempt_id = a.attempt_id
+			x.end_ms, x.return_code, x.cause, x.confidence, x.cause_text, x.on_error, x.action, x.reason, x.rule, x.policy_hash, COALESCE(n.output_dir, '')
+		FROM attempt a LEFT JOIN compute_node n ON n.id = a.compute_node_id LEFT JOIN failed_recovery x ON x.job_id = a.job_id AND x.run_id = a.run_id AND x.attempt_id = a.attempt_id
 		WHERE a.job_id = ? ORDER BY a.run_id, a.attempt_id`, jobID)
 	if err != nil {
 		return nil, fmt.Errorf("read the attempts of job %d: %w", jobID, err)
 	}
 	live := workflow.Attempt{Status: workflow.Running}
-	err = tx.QueryRowContext(ctx, `SELECT j.workflow_id, j.id, w.run_id, j.attempt_id, j.fence, j.compute_node_id, COALESCE(n.hostname, ''), j.start_ms
+	err = tx.QueryRowContext(ctx, `SELECT j.workflow_id, j.id, w.run_id, j.attempt_id, j.fence, j.compute_node_id, COALESCE(n.hostname, ''), j.start_ms, COALESCE(n.output_dir, '')
 		FROM job j JOIN workflow w ON w.id = j.workflow_id LEFT JOIN compute_node n ON n.id = j.compute_node_id
 		WHERE j.id = ? AND j.status = {running}`, jobID).
-		Scan(&live.WorkflowID, &live.JobID, &live.RunID, &live.AttemptID, &live.Fence, &live.RunnerID, &live.Node, &live.StartedMS)
+		Scan(&live.WorkflowID, &live.JobID, &live.RunID, &live.AttemptID, &live.Fence, &live.RunnerID, &live.Node, &live.StartedMS, &live.OutputDir)
 	switch {
 	case err == nil:
 		return append(attempts, live), nil
@@ -57,7 +57,7 @@ func scanAttempt(r sqlite.Scanner) (a workflow.Attempt, err error) {
 		&a.ReturnCode, &a.Cause.Kind, &a.Cause.Confidence, &a.Cause.Text, &evidence,
 		&a.Decision.Action, &a.Decision.Reason, &a.Decision.Rule, &a.Decision.Counted, &a.Decision.PolicyHash,
 		&script.endMS, &script.returnCode, &script.cause, &script.confidence, &script.text, &script.onError,
-		&script.action, &script.reason, &script.rule, &script.policyHash)
+		&script.action, &script.reason, &script.rule, &script.policyHash, &a.OutputDir)
 	if err != nil {
 		return a, err
 	}

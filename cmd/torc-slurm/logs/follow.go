@@ -75,6 +75,7 @@ type follower struct {
 
 type followedFile struct {
 	path string
+	tail int      // lines of what it has when it is opened; negative: all
 	file *os.File // nil while it does not exist
 }
 
@@ -138,8 +139,9 @@ func (f *follower) begin(l *jobLogs) {
 	f.runID, f.attempt = l.attempt.RunID, l.attempt.AttemptID
 	f.files, f.last = nil, nil
 	for _, path := range l.paths(f.flags) {
-		f.files = append(f.files, &followedFile{path: path})
+		f.files = append(f.files, &followedFile{path: path, tail: f.flags.tail})
 	}
+	f.flags.tail = -1 // later attempts are followed from their beginning
 }
 
 // copy writes what was added to the files since the last call.
@@ -154,10 +156,16 @@ func (f *follower) copy() error {
 				return fmt.Errorf("follow output: %w", err)
 			}
 			file.file = opened
+			if err := skipToTail(opened, file.tail); err != nil {
+				return fmt.Errorf("follow %s: %w", file.path, err)
+			}
 		}
 		if err := f.copyFile(file); err != nil {
 			return err
 		}
+	}
+	for _, file := range f.files {
+		file.tail = -1 // those that appear later are shown from their beginning
 	}
 	return nil
 }

@@ -36,11 +36,13 @@ type logFlags struct {
 	stderrOnly bool
 	recovery   bool
 	raw        bool
+	tail       int // lines of each file; negative: all
 }
 
 func addLogFlags(a *cli.Factory, c *cobra.Command, f *logFlags) {
 	cli.AddWorkflowFlag(a, c, &f.workflow)
-	c.Flags().StringVarP(&f.outputDir, "output-dir", "o", "", "output `DIR` of the workflow (default torc_output)")
+	c.Flags().StringVarP(&f.outputDir, "output-dir", "o", "", "output `DIR` of the workflow (default: where its runner wrote)")
+	c.Flags().IntVarP(&f.tail, "tail", "n", -1, "only the last `N` lines of each file")
 	c.Flags().BoolVar(&f.stdoutOnly, "stdout", false, "only standard output")
 	c.Flags().BoolVar(&f.stderrOnly, "stderr", false, "only standard error")
 	c.Flags().BoolVar(&f.recovery, "recovery", false, "show the output of the attempt's recovery script instead")
@@ -51,69 +53,94 @@ func addLogFlags(a *cli.Factory, c *cobra.Command, f *logFlags) {
 func newShow(a *cli.Factory) *cobra.Command {
 	var flags logFlags
 	c := &cobra.Command{
-		Use:   "show JOB[:ATTEMPT]",
-		Short: "Show the output of a job",
+		Use:   "show JOB[:ATTEMPT]...",
+		Short: "Show the output of jobs",
 		Long: `Show the output of the latest attempt of a job, or of another attempt, even while it
-runs. JOB is the id or the name of the job.`,
+runs. JOB is the id or the name of the job. The output is found from any folder.`,
 		Example: `  torc-slurm logs show simulate_042
+  torc-slurm logs show --tail 20 simulate_042 simulate_043
   torc-slurm logs show simulate_042:1 --stderr
   torc-slurm logs show 17 --recovery`,
-		Args:              cobra.ExactArgs(1),
+		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: cli.CompleteJobs(a, &flags.workflow),
 		Annotations:       cli.ServerExits("3 there is no such job, or its output is not on this machine"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return runLogsShow(c.Context(), a, args[0], flags)
+			return runLogsShow(c.Context(), a, args, flags)
 		},
 	}
 	addLogFlags(a, c, &flags)
 	return c
 }
 
-func runLogsShow(ctx context.Context, a *cli.Factory, ref string, flags logFlags) error {
+func runLogsShow(ctx context.Context, a *cli.Factory, refs []string, flags logFlags) error {
 	conn, err := a.Connect(ctx)
 	if err != nil {
 		return err
 	}
-	l, err := findLogs(ctx, a, conn, ref, flags)
-	if err != nil {
-		return err
-	}
-	if l.attempt.AttemptID == 0 {
-		return workflow.Errorf(workflow.CodeNotFound, "job %d has not been started yet", *l.job.ID).
-			WithHint("`%s why %d` says what it waits for", cli.Prefix(a), *l.job.ID)
-	}
-	files := l.files(flags)
-	if len(files) == 0 {
-		return workflow.Errorf(workflow.CodeNotFound, "there is no output of attempt %d of job %d in %s", l.attempt.AttemptID, *l.job.ID, l.dirs[0]).
-			WithHint("was the workflow run with another --output-dir or on another machine, or with stdio none?")
+	var all []shownLogs
+	for _, ref := range refs {
+		l, err := findLogs(ctx, a, conn, ref, flags)
+		if err != nil {
+			return err
+		}
+		found, err := l.shown(a, flags)
+		if err != nil {
+			return err
+		}
+		all = append(all, found)
 	}
 	if a.Format != cli.FormatTable {
-		return a.ShowRecord(struct {
-			JobID     int64    `json:"job_id"`
-			JobName   string   `json:"job_name"`
-			RunID     int64    `json:"run_id"`
-			AttemptID int64    `json:"attempt_id"`
-			Files     []string `json:"files"`
-		}{*l.job.ID, l.job.Name, l.attempt.RunID, l.attempt.AttemptID, files}, nil)
+		if len(all) == 1 {
+			return a.ShowRecord(all[0], nil)
+		}
+		return a.ShowRecord(map[string]any{"items": all}, nil)
 	}
-	files = slices.DeleteFunc(files, func(path string) bool {
-		info, err := os.Stat(path)
-		return err == nil && info.Size() == 0
-	})
-	if len(files) == 0 {
-		a.Note("Attempt %d of job %d has written nothing.", l.attempt.AttemptID, *l.job.ID)
+	var files []string
+	for _, l := range all {
+		written := slices.DeleteFunc(l.Files, func(path string) bool {
+			info, err := os.Stat(path)
+			return err == nil && info.Size() == 0
+		})
+		if len(written) == 0 {
+			a.Note("Attempt %d of job %d has written nothing.", l.AttemptID, l.JobID)
+		}
+		files = append(files, written...)
 	}
 	for i, path := range files {
-		if err := showFile(a, path, i, len(files), flags.raw); err != nil {
+		if err := showFile(a, path, i, len(files), &flags); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// shownLogs are the files of an attempt.
+type shownLogs struct {
+	JobID     int64    `json:"job_id"`
+	JobName   string   `json:"job_name"`
+	RunID     int64    `json:"run_id"`
+	AttemptID int64    `json:"attempt_id"`
+	Files     []string `json:"files"`
+}
+
+// shown returns the files of an attempt, or a not-found error.
+func (l *jobLogs) shown(a *cli.Factory, flags logFlags) (shownLogs, error) {
+	id, attempt := *l.job.ID, l.attempt.AttemptID
+	if attempt == 0 {
+		return shownLogs{}, workflow.Errorf(workflow.CodeNotFound, "job %d has not been started yet", id).
+			WithHint("`%s why %d` says what it waits for", cli.Prefix(a), id)
+	}
+	files := l.files(flags)
+	if len(files) == 0 {
+		return shownLogs{}, workflow.Errorf(workflow.CodeNotFound, "there is no output of attempt %d of job %d in %s", attempt, id, l.dirs[0]).
+			WithHint("was the workflow run on another machine, or with stdio none? --output-dir names another folder")
+	}
+	return shownLogs{id, l.job.Name, l.attempt.RunID, attempt, files}, nil
+}
+
 // showFile writes file i of n to standard output. If there are several, a line with the
 // path comes first.
-func showFile(a *cli.Factory, path string, i, n int, raw bool) error {
+func showFile(a *cli.Factory, path string, i, n int, flags *logFlags) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("show output: %w", err)
@@ -126,12 +153,32 @@ func showFile(a *cli.Factory, path string, i, n int, raw bool) error {
 		}
 		fmt.Fprintf(a.Stdout, "%s==> %s <==\n", gap, path)
 	}
-	out := outputOfJobs(a, raw)
+	if err := skipToTail(f, flags.tail); err != nil {
+		return fmt.Errorf("show %s: %w", path, err)
+	}
+	out := outputOfJobs(a, flags.raw)
 	_, err = io.Copy(out, f)
 	if err := errors.Join(err, out.Flush()); err != nil {
 		return fmt.Errorf("show %s: %w", path, err)
 	}
 	return nil
+}
+
+// skipToTail moves a file to its last n lines; a negative n moves nothing.
+func skipToTail(f *os.File, n int) error {
+	if n < 0 {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	at, err := tailOffset(f, info.Size(), n)
+	if err != nil {
+		return err
+	}
+	_, err = f.Seek(at, io.SeekStart)
+	return err
 }
 
 // flushWriter is a writer that may buffer until it is flushed.
@@ -168,11 +215,7 @@ func findLogs(ctx context.Context, a *cli.Factory, c *cli.Connection, ref string
 	if err != nil {
 		return nil, err
 	}
-	dirs, err := outputdir.List(ctx, a, c, flags.outputDir)
-	if err != nil {
-		return nil, err
-	}
-	l := &jobLogs{dirs: dirs, job: job}
+	l := &jobLogs{job: job}
 	attempts, err := c.Jobs.Attempts(ctx, *job.ID)
 	if err != nil {
 		return nil, err
@@ -185,7 +228,14 @@ func findLogs(ctx context.Context, a *cli.Factory, c *cli.Connection, ref string
 	if wanted != 0 && l.attempt.AttemptID == 0 {
 		return nil, workflow.Errorf(workflow.CodeNotFound, "job %d has no attempt %d", *job.ID, wanted)
 	}
-	return l, nil
+	// Where the runner wrote counts, unless the files are somewhere else by now.
+	l.dirs, err = outputdir.List(ctx, a, c, cli.FirstOf(flags.outputDir, l.attempt.OutputDir))
+	if err == nil && flags.outputDir == "" && l.attempt.OutputDir != "" && len(l.files(flags)) == 0 {
+		var usual []string
+		usual, err = outputdir.List(ctx, a, c, "")
+		l.dirs = append(l.dirs, usual...)
+	}
+	return l, err
 }
 
 // jobAndAttempt returns the job and the attempt of ref, JOB[:ATTEMPT]; the attempt is 0 if

@@ -58,6 +58,24 @@ func TestShow(t *testing.T) {
 		clitest.Case{Args: "logs show 41 --stderr", Routes: simJob, Files: simLogs, Want: clitest.Result{Stdout: "Out of memory\n", Requests: byID}},
 		clitest.Case{Args: "logs show 41 --recovery", Routes: simJob, Files: simLogs, Want: clitest.Result{Stdout: "mended\n", Requests: byID}},
 		clitest.Case{Args: "logs show 41 -o other --stderr", Routes: simJob, Files: simLogs, Want: clitest.Result{Stdout: "both in one\n", Requests: byID}},
+		clitest.Case{Args: "logs show 41 --stdout -n 1", Routes: simJob, Files: map[string]string{
+			"torc_output/job_stdio/job_wf12_j41_r2_a1.o": "one\ntwo\nthree\n",
+		}, Want: clitest.Result{Stdout: "three\n", Requests: byID}},
+		// Where the runner wrote counts more than the folder of this command.
+		clitest.Case{Args: "logs show 41 --stderr", Files: simLogs, Routes: simJob.With(clitest.Routes{
+			"GET /jobs/41/attempts": {Body: `{"attempts":[{"job_id":41,"run_id":2,"attempt_id":1,"ended_ms":3,"output_dir":"$DIR/other"}]}`},
+		}), Want: clitest.Result{
+			Stdout: "both in one\n", Requests: byID,
+		}},
+		clitest.Case{Args: "logs show 41 --stderr", Files: simLogs, Routes: simJob.With(clitest.Routes{
+			"GET /jobs/41/attempts": {Body: `{"attempts":[{"job_id":41,"run_id":2,"attempt_id":1,"ended_ms":3,"output_dir":"/nonexistent/moved"}]}`},
+		}), Want: clitest.Result{
+			Stdout: "Out of memory\n", Requests: byID,
+		}},
+		clitest.Case{Args: "logs show 41 41:2 --stdout", Routes: simJob.With(clitest.Routes{"GET /jobs?name=41%3A2&workflow_id=12": {Body: `{"items":[]}`}}), Files: simLogs, Want: clitest.Result{
+			Stdout:   "==> $DIR/torc_output/job_stdio/job_wf12_j41_r2_a1.o <==\nstep 1\n\x1b[31mred\x1b[0m \x1b]0;title\u0007 step 2\n\n==> $DIR/torc_output/job_stdio/job_wf12_j41_r1_a2.o <==\nsecond attempt\n",
+			Requests: slices.Concat(byID, []string{"GET /workflows?is_archived=false&user=ann", "GET /jobs?name=41%3A2&workflow_id=12"}, byID),
+		}},
 		clitest.Case{Args: "logs show sim:2", Routes: simJob, Files: simLogs, Want: clitest.Result{
 			Stdout:   "second attempt\n",
 			Requests: slices.Concat(byName, byID),
@@ -136,7 +154,7 @@ func TestShowNothing(t *testing.T) {
 		clitest.Case{Args: "logs show 41 -o empty", Routes: simJob, Files: simLogs, Want: clitest.Result{
 			Status: 3,
 			Stderr: `error: there is no output of attempt 1 of job 41 in $DIR/empty
-hint: was the workflow run with another --output-dir or on another machine, or with stdio none?
+hint: was the workflow run on another machine, or with stdio none? --output-dir names another folder
 `,
 			Requests: byID,
 		}},
