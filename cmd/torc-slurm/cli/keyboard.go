@@ -21,7 +21,7 @@ type Keyboard struct {
 }
 
 // NewKeyboard returns the keyboard of the standard input, which nothing else may read then.
-func (a *Factory) NewKeyboard() *Keyboard { return &Keyboard{a, bufio.NewReader(a.Stdin)} }
+func NewKeyboard(a *Factory) *Keyboard { return &Keyboard{a, bufio.NewReader(a.Stdin)} }
 
 // Key returns the next key in lower case. The error is io.EOF at the end of the input,
 // ErrInterrupted after Ctrl-C.

@@ -52,7 +52,7 @@ meanwhile are passed over. Keys can also be piped in.`,
 				a.Note("No jobs are held.")
 				return nil
 			}
-			d := &reviewDialogue{app: a, c: c, keys: a.NewKeyboard(), review: newReview(groups)}
+			d := &reviewDialogue{app: a, c: c, keys: cli.NewKeyboard(a), review: newReview(groups)}
 			err = d.run(ctx)
 			if errors.Is(err, io.EOF) {
 				err = nil
