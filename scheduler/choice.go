@@ -277,12 +277,13 @@ func (c *chooser) wasCut() bool {
 // to be better.
 func (c *chooser) steady(options []*option) (out []*option) {
 	before, least := int64(0), forever
-	if c.wasCut() {
-		for i := range c.outlook.slots {
-			if s := &c.outlook.slots[i]; s.State == Pending && c.action.counts(s.Allocation) && s.queues() && c.Now.Sub(s.Asked) < cutFor {
-				before = max(before, s.cpus)
-			}
+	for i := range c.outlook.slots {
+		if s := &c.outlook.slots[i]; s.State == Pending && c.action.counts(s.Allocation) && s.queues() && c.Now.Sub(s.Asked) < cutFor {
+			before = max(before, s.cpus)
 		}
+	}
+	if before == 0 || !c.wasCut() { // or all of them have started
+		return options
 	}
 	for _, x := range options {
 		least = min(least, x.left)

@@ -239,17 +239,19 @@ func TestTheRestIsNoLarger(t *testing.T) {
 	of := func(cpus, left int64) *option {
 		return &option{slots: []slot{{draft: &draft{}, cpus: cpus, wait: wait}}, left: left}
 	}
-	none, small, large := &option{left: 9}, of(4, 0), of(8, 0)
+	none, small, large := &option{}, of(4, 0), of(8, 0)
 	for name, tc := range map[string]struct {
 		change  func(*chooser)
 		options []*option
 		want    int
 	}{
 		"no larger ones":                       {func(*chooser) {}, []*option{none, small, large}, 2},
-		"only larger ones have room for all":   {func(*chooser) {}, []*option{none, of(4, 2), large}, 3},
+		"only larger ones have room for all":   {func(*chooser) {}, []*option{{left: 2}, of(4, 2), large}, 3},
 		"nothing has been cut off":             {func(c *chooser) { c.action.MaxSubmitPerMinute = 2 }, []*option{none, small, large}, 3},
+		"the first ones have started":          {func(*chooser) { first.State = Active }, []*option{none, small, large}, 3},
 		"the first ones were requested before": {func(c *chooser) { c.Now = noon.Add(time.Hour) }, []*option{none, small, large}, 3},
 	} {
+		first.State = Pending
 		c := &chooser{
 			planner: &planner{Snapshot: Snapshot{Now: noon}, supply: []*Allocation{&first}},
 			action:  &AutoSchedule{ActionID: 1, MaxSubmitPerMinute: 1},

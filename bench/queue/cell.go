@@ -83,6 +83,10 @@ type start struct {
 func newStart(s *site, partition string, load int, seed uint64) *start {
 	var past pastJobs
 	c := s.cluster(partition, float64(load)/100, seed, warmUp+int64(8+(seed*7)%10)*hour, past.add)
+	for before := int64(-1); c.Submitted() < s.others && c.Submitted() > before; { // a log may end
+		before = c.Submitted()
+		c.Run(c.Now()+day, func() bool { return false })
+	}
 	return &start{c, past.jobs, s.auto}
 }
 

@@ -65,6 +65,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.StringVar(&o.cells, "cells", "", "patterns LOAD/WORKLOAD/DECLARED of the cells to simulate, separated by commas, such as '80/*/3' (default: all)")
 	flags.StringVar(&o.swf, "swf", "", "the jobs of others are those of this log in the Standard Workload Format, scaled to the cluster and the load")
 	flags.BoolVar(&o.fairShare, "fairshare", false, "priorities go by fair share and size too, not by age alone")
+	flags.Int64Var(&o.site.others, "others", 0, "jobs of others that are submitted before the workflow, at least; more than the three days have that are simulated anyway")
 	flags.BoolVar(&o.site.exact, "exact", false, "the other users know how long their jobs run")
 	flags.IntVar(&o.site.auto.MaxAllocations, "max-allocations", 0, "max_allocations of the plans (default: that of the product)")
 	flags.IntVar(&o.site.auto.MaxSubmitPerMinute, "max-submit", 0, "max_submit_per_minute of the plans (default: that of the product)")
@@ -181,11 +182,12 @@ func trace(o *options, cells []cell, stdout io.Writer) error {
 			continue
 		}
 		for _, c := range cells {
-			t, err := newStart(&o.site, work.PartitionOf(c.workload), c.load, uint64(o.first)).trial(c, uint64(o.first))
+			s := newStart(&o.site, work.PartitionOf(c.workload), c.load, uint64(o.first))
+			t, err := s.trial(c, uint64(o.first))
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(stdout, "%s, %s\n", c, e.name)
+			fmt.Fprintf(stdout, "%s, %s, after %d jobs of others in %d days\n", c, e.name, s.cluster.Submitted(), s.cluster.Now()/day)
 			t.trace = func(format string, args ...any) { fmt.Fprintf(stdout, format+"\n", args...) }
 			r := t.run(e.contender, giveUp)
 			fmt.Fprintf(stdout, "completed after %d s, first start after %d s, waste %.0f %%, %d calls\n\n", r.Completion, r.FirstStart, 100*r.waste(), r.Calls.total())

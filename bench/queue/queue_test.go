@@ -138,6 +138,10 @@ func TestRun(t *testing.T) {
 	if err := run([]string{"-nodes", "200", "-cells", "0/forty/1", "-trace", "before"}, &out, io.Discard); err != nil || !strings.Contains(out.String(), "submit") {
 		t.Errorf("%v\n%s", err, &out)
 	}
+	out.Reset()
+	if err := run([]string{"-nodes", "200", "-cells", "50/forty/1", "-others", "20000", "-trace", "before"}, &out, io.Discard); err != nil || !regexp.MustCompile(`after 2\d{4} jobs of others in \d+ days`).Match(out.Bytes()) {
+		t.Errorf("%v\n%s", err, &out)
+	}
 	for _, bad := range [][]string{{"x"}, {"-seeds", "0"}, {"-nodes", "1"}, {"-swf", path}, {"-swf", "/none"}, {"-cells", "no"}, {"-cells", "0/forty/1", "-trace", "array"}} {
 		if err := run(bad, io.Discard, io.Discard); err == nil {
 			t.Errorf("%v was accepted", bad)

@@ -26,6 +26,7 @@ type site struct {
 	nodes    int
 	priority cluster.Priority
 	exact    bool                   // users know how long their jobs run
+	others   int64                  // so many jobs of others are submitted before the workflow at least
 	auto     scheduler.AutoSchedule // the limits of the plans
 	log      *background.Log
 }
@@ -33,6 +34,9 @@ type site struct {
 // String returns what the results depend on besides the cell.
 func (s *site) String() string {
 	text := fmt.Sprintf("%d nodes, priority %+v, exact %t, at most %d allocations, %d a minute", s.nodes, s.priority, s.exact, s.auto.MaxAllocations, s.auto.MaxSubmitPerMinute)
+	if s.others > 0 {
+		text += fmt.Sprintf(", %d jobs before", s.others)
+	}
 	if s.log != nil {
 		text += ", log " + s.log.Path()
 	}

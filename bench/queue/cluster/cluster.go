@@ -109,6 +109,9 @@ func (c *Cluster) At(at int64, call func()) {
 	c.events.push(event{at: max(at, c.now), seq: c.seq, call: call})
 }
 
+// Submitted returns how many jobs have been submitted so far.
+func (c *Cluster) Submitted() int64 { return c.lastID }
+
 // Submit submits a job. An error says that no partition accepts it.
 func (c *Cluster) Submit(r Request, started, over func(*Job)) (*Job, error) {
 	for _, i := range r.Partitions {
