@@ -56,10 +56,13 @@ type DefinitionResponse struct {
 // AmendQuery are the parameters of POST /workflows/{id}/amend, which changes a workflow to a
 // definition in the same lines.
 type AmendQuery struct {
-	DryRun   bool   // only say what would change
-	RunID    *int64 // rejected unless the workflow is at this run; nil: at any
-	AllNew   bool   // even if the workflow has no job of the definition
-	TakeBack bool   // take back the cancellation of a canceled workflow
+	DryRun bool   // only say what would change
+	RunID  *int64 // rejected unless the workflow is at this run; nil: at any
+	AllNew bool   // even if the workflow has no job of the definition
+	// Stated says that the files of the definition have their present times and sizes, so
+	// that missing outputs and changed inputs are found.
+	Stated   bool
+	TakeBack bool // take back the cancellation of a canceled workflow
 }
 
 // Amendment is what a new definition changes in a workflow, or would change.

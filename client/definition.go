@@ -35,7 +35,7 @@ func (c Workflows) Amend(ctx context.Context, id int64, d *workflow.Definition, 
 		ctx = repeatable(ctx)
 	}
 	query := url.Values{}
-	for name, set := range map[string]bool{"dry_run": q.DryRun, "all_new": q.AllNew, "take_back_cancellation": q.TakeBack} {
+	for name, set := range map[string]bool{"dry_run": q.DryRun, "all_new": q.AllNew, "files_stated": q.Stated, "take_back_cancellation": q.TakeBack} {
 		if set {
 			query.Set(name, "true")
 		}

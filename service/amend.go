@@ -18,7 +18,7 @@ func Amend(ctx context.Context, s *store.Store, workflowID int64, d *workflow.De
 	if q.DryRun {
 		carryOut = s.Workflows.ProposeAmend
 	}
-	done, err := carryOut(ctx, workflowID, d, store.AmendOptions{RunID: q.RunID, AllNew: q.AllNew, TakeBack: q.TakeBack, User: d.User})
+	done, err := carryOut(ctx, workflowID, d, store.AmendOptions{RunID: q.RunID, AllNew: q.AllNew, Stated: q.Stated, TakeBack: q.TakeBack, User: d.User})
 	if err != nil {
 		return api.Amendment{}, err
 	}

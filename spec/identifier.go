@@ -26,26 +26,27 @@ func fileUseOf(def *workflow.Definition) fileUse {
 // checkFiles stats the files that are only read, and checks the identifiers.
 func (b *builder) checkFiles() {
 	use := fileUseOf(b.def)
-	setModTimes(b.def.Files, use, b.opts.modTime)
+	setModTimes(b.def.Files, use, b.opts.state)
 	if slices.ContainsFunc(b.doc.Files, func(f *File) bool { return f.Identifier != nil }) {
 		checkIdentifiers(b.parts.files, b.def.Files, use, b.doc.EnableROCrate != nil && *b.doc.EnableROCrate)
 	}
 }
 
-// setModTimes sets the times of files that are only read.
-func setModTimes(files []workflow.FileDefinition, use fileUse, modTime func(path string) (float64, bool)) {
-	var times []float64
+// setModTimes sets the times and sizes of files that are only read.
+func setModTimes(files []workflow.FileDefinition, use fileUse, state func(path string) (fileState, bool)) {
+	var states []fileState
 	for i := range files {
 		f := &files[i]
 		if f.ModTime != nil || !use.read[i] || use.written[i] {
 			continue
 		}
-		if t, ok := modTime(f.Path); ok {
-			if len(times) == cap(times) {
-				times = make([]float64, 0, 1024) // pointers into blocks, not one allocation each
+		if s, ok := state(f.Path); ok {
+			if len(states) == cap(states) {
+				states = make([]fileState, 0, 1024) // pointers into blocks, not one allocation each
 			}
-			times = append(times, t)
-			f.ModTime = &times[len(times)-1]
+			states = append(states, s)
+			last := &states[len(states)-1]
+			f.ModTime, f.Size = &last.modTime, &last.size
 		}
 	}
 }

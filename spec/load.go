@@ -87,13 +87,19 @@ func (o *Options) besides(file, path string) string {
 	return filepath.Join(filepath.Dir(file), path)
 }
 
-// modTime returns the time of a file in seconds since 1970.
-func (o *Options) modTime(path string) (float64, bool) {
+// fileState is the time of a file in seconds since 1970, and its size in bytes.
+type fileState struct {
+	modTime float64
+	size    int64
+}
+
+// state returns the state of a file; false if there is none.
+func (o *Options) state(path string) (fileState, bool) {
 	info, err := o.Stat(o.resolve(path))
 	if err != nil {
-		return 0, false
+		return fileState{}, false
 	}
-	return float64(info.ModTime().UnixNano()) / 1e9, true
+	return fileState{float64(info.ModTime().UnixNano()) / 1e9, info.Size()}, true
 }
 
 // Load reads a specification; "-" is the standard input. An error in the contents is of

@@ -17,6 +17,9 @@ import (
 type AmendOptions struct {
 	RunID  *int64 // the workflow must be at this run; nil: at any
 	AllNew bool   // even if the workflow has no job of the definition
+	// Stated says that the files of the definition have their present times and sizes.
+	// Otherwise only the definition is compared.
+	Stated bool
 	// TakeBack takes back the cancellation of a canceled workflow.
 	TakeBack bool
 	User     string // who must own the workflow; also for the event
@@ -60,6 +63,7 @@ type amendment struct {
 	tx         *core.Tx
 	id         int64
 	definition *workflow.Definition
+	stated     bool // see AmendOptions
 	earlier    *earlierWorkflow
 	resolve    *DefinitionWriter // finds what jobs of the definition refer to
 	insert     *jobInserter
@@ -77,7 +81,7 @@ func amendWorkflow(tx *core.Tx, id int64, d *workflow.Definition, o *AmendOption
 	if err := mayAmend(&w, o); err != nil {
 		return done, err
 	}
-	a := amendment{tx: tx, id: id, definition: d}
+	a := amendment{tx: tx, id: id, definition: d, stated: o.Stated}
 	if a.earlier, err = readEarlier(tx, &w); err != nil {
 		return done, err
 	}

@@ -36,9 +36,9 @@ func (a *amendment) now() (*amend.Side, error) {
 	if a.insert, err = newJobInserter(a.tx, a.id); err != nil {
 		return nil, err
 	}
-	side := &amend.Side{Jobs: make([]amend.Job, len(d.Jobs))}
+	side := &amend.Side{Jobs: make([]amend.Job, len(d.Jobs)), Stated: a.stated}
 	for _, f := range d.Files {
-		side.Files = append(side.Files, amend.File{Name: f.Name, Path: f.Path})
+		side.Files = append(side.Files, amend.File{Name: f.Name, Path: f.Path, ModTime: f.ModTime, Size: f.Size})
 	}
 	for _, u := range d.UserData {
 		side.UserData = append(side.UserData, amend.UserData{Name: u.Name, Data: string(u.Data)})

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
@@ -11,6 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/action"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 )
 
 // writeNamed stores the requirements, failure handlers and schedulers of the definition, of
@@ -139,6 +141,7 @@ func (a *amendment) writeArtifacts() error {
 	for e, f := range a.earlier.side.Files {
 		files[f.Name] = e
 	}
+	update := a.tx.NewBulkStatement(5, `UPDATE file SET path = v.column2, identifier = v.column3, st_mtime = v.column4, size = v.column5 FROM (VALUES `, `) v WHERE file.id = v.column1`)
 	for i := range a.definition.Files {
 		f := &a.definition.Files[i]
 		e, known := files[f.Name]
@@ -151,12 +154,17 @@ func (a *amendment) writeArtifacts() error {
 			continue
 		}
 		a.resolve.files = append(a.resolve.files, a.earlier.files[e])
-		if a.earlier.side.Files[e].Path == f.Path {
+		old := &a.earlier.side.Files[e]
+		moved, known := old.Path != f.Path, a.stated || f.ModTime != nil
+		if !moved && (!known || artifact.SameTime(old.ModTime, f.ModTime) && reflect.DeepEqual(old.Size, f.Size)) {
 			continue
 		}
-		if err := a.tx.ExecOne(`UPDATE file SET path = ?, identifier = ?, st_mtime = ? WHERE id = ?`, f.Path, given(f.Identifier), f.ModTime, a.earlier.files[e]); err != nil {
-			return fmt.Errorf("file %q: %w", f.Name, err)
+		if err := update.Add(a.earlier.files[e], f.Path, given(f.Identifier), f.ModTime, f.Size); err != nil {
+			return fmt.Errorf("amend the files of workflow %d: %w", a.id, err)
 		}
+	}
+	if err := update.Flush(); err != nil {
+		return fmt.Errorf("amend the files of workflow %d: %w", a.id, err)
 	}
 	return a.writeUserData()
 }

@@ -94,10 +94,10 @@ func (e *earlierWorkflow) readNamed(tx *core.Tx, w *workflow.Workflow) (err erro
 
 // readArtifacts reads files and user data.
 func (e *earlierWorkflow) readArtifacts(tx *core.Tx, w *workflow.Workflow) error {
-	err := tx.Each(`SELECT id, name, path FROM file WHERE workflow_id = ? ORDER BY id`, func(r sqlite.Scanner) error {
+	err := tx.Each(`SELECT id, name, path, st_mtime, size FROM file WHERE workflow_id = ? ORDER BY id`, func(r sqlite.Scanner) error {
 		var id int64
 		var f amend.File
-		err := r.Scan(&id, &f.Name, &f.Path)
+		err := r.Scan(&id, &f.Name, &f.Path, &f.ModTime, &f.Size)
 		e.files, e.side.Files = append(e.files, id), append(e.side.Files, f)
 		return err
 	}, w.ID)

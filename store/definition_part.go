@@ -98,8 +98,8 @@ func (d *DefinitionWriter) insertFile(tx *core.Tx, f *workflow.FileDefinition) (
 	if err := workflow.CheckName("file", f.Name); err != nil {
 		return 0, err
 	}
-	return tx.Insert(`INSERT INTO file (workflow_id, name, path, identifier, st_mtime) VALUES (?, ?, ?, ?, ?)`,
-		d.id, f.Name, f.Path, given(f.Identifier), f.ModTime)
+	return tx.Insert(`INSERT INTO file (workflow_id, name, path, identifier, st_mtime, size) VALUES (?, ?, ?, ?, ?, ?)`,
+		d.id, f.Name, f.Path, given(f.Identifier), f.ModTime, f.Size)
 }
 
 func (d *DefinitionWriter) insertUserData(tx *core.Tx, u *workflow.UserDataDefinition) (int64, error) {

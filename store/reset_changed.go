@@ -145,7 +145,7 @@ func jobsOfFiles(tx *core.Tx, id int64, changed, gone []int64) ([]core.LeasedJob
 // CodeInvalid.
 func recordTimes(tx *core.Tx, id int64, files []artifact.FileTime) error {
 	for _, f := range files {
-		n, err := tx.Exec(`UPDATE file SET st_mtime = ? WHERE id = ? AND workflow_id = ?`, f.ModTime, f.FileID, id)
+		n, err := tx.Exec(`UPDATE file SET st_mtime = ?, size = NULL WHERE id = ? AND workflow_id = ?`, f.ModTime, f.FileID, id)
 		switch {
 		case err != nil:
 			return fmt.Errorf("record the time of file %d: %w", f.FileID, err)

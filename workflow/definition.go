@@ -83,6 +83,7 @@ type FileDefinition struct {
 	Path       string   `json:"path"`
 	Identifier string   `json:"identifier,omitempty"`
 	ModTime    *float64 `json:"st_mtime,omitempty"` // seconds since the epoch; nil if it does not exist or is an output
+	Size       *int64   `json:"size,omitempty"`     // in bytes; nil if it is not known
 }
 
 // UserDataDefinition is one expanded user data record.

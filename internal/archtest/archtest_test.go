@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 // module they may import: all others are above them.
 var roomMayImport = map[string][]string{
 	"workflow/action":     {"workflow"},
+	"workflow/amend":      {"workflow", "workflow/artifact", "workflow/graph"},
 	"workflow/artifact":   {},
 	"workflow/audit":      {},
 	"workflow/compute":    {"workflow"},

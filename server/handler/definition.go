@@ -67,6 +67,7 @@ type amendParams struct {
 	DryRun   *bool  `query:"dry_run" doc:"only say what would change"`
 	RunID    *int64 `query:"expected_run_id" doc:"rejected unless the workflow is at this run"`
 	AllNew   *bool  `query:"all_new" doc:"even if the workflow has no job of the definition"`
+	Stated   *bool  `query:"files_stated" doc:"all files have their present st_mtime and size, absent for one that does not exist: outputs that are gone and inputs that have changed are found"`
 	TakeBack *bool  `query:"take_back_cancellation" doc:"even if the workflow was canceled; then it no longer is"`
 }
 
@@ -90,7 +91,7 @@ func (h definitions) amend(r *rest.Request[amendParams, rest.None]) (answer api.
 			return workflow.Errorf(workflow.CodeInvalid, "the definition is incomplete: %d of %d jobs and %d of %d files have arrived", len(d.Jobs), jobs, len(d.Files), files)
 		}
 		answer, err = service.Amend(r.Context(), h.Store, p.ID, d, api.AmendQuery{
-			DryRun: Or(p.DryRun, false), RunID: p.RunID, AllNew: Or(p.AllNew, false), TakeBack: Or(p.TakeBack, false),
+			DryRun: Or(p.DryRun, false), RunID: p.RunID, AllNew: Or(p.AllNew, false), Stated: Or(p.Stated, false), TakeBack: Or(p.TakeBack, false),
 		})
 		return err
 	})

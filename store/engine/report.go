@@ -101,7 +101,7 @@ func (f *Finisher) AnyLease(job int64) (*core.LeasedJob, error) {
 // fileTimes stores the modification times of a job's output files.
 func fileTimes(tx *core.Tx, job int64, times []lease.FileTime) error {
 	for _, t := range times {
-		_, err := tx.Exec(`UPDATE file SET st_mtime = ?1 WHERE id = ?2 AND st_mtime IS NOT ?1
+		_, err := tx.Exec(`UPDATE file SET st_mtime = ?1, size = NULL WHERE id = ?2 AND st_mtime IS NOT ?1
 			AND EXISTS (SELECT 1 FROM job_output_file WHERE job_id = ?3 AND file_id = ?2)`, t.ModTime, t.FileID, job)
 		if err != nil {
 			return fmt.Errorf("store the time of file %d of job %d: %w", t.FileID, job, err)

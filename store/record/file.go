@@ -97,7 +97,7 @@ func (s Files) Update(_ context.Context, f artifact.File) (artifact.File, error)
 			return err
 		}
 		updated.Name, updated.Path, updated.ModTime = f.Name, f.Path, f.ModTime
-		return tx.ExecOne(`UPDATE file SET name = ?, path = ?, st_mtime = ? WHERE id = ?`, f.Name, f.Path, f.ModTime, f.ID)
+		return tx.ExecOne(`UPDATE file SET name = ?, path = ?, st_mtime = ?, size = NULL WHERE id = ?`, f.Name, f.Path, f.ModTime, f.ID)
 	})
 	return updated, err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 )
 
 // Side is what is compared: the workflow as it is, or its new definition.
@@ -15,6 +16,8 @@ type Side struct {
 	Jobs     []Job
 	Files    []File
 	UserData []UserData
+	// Stated says that the states of the files are known.
+	Stated bool
 }
 
 // Job is a job of a side. It refers to other jobs, files and user data by their index in
@@ -37,6 +40,25 @@ type Job struct {
 type File struct {
 	Name string
 	Path string
+	// ModTime is in seconds since the epoch; nil if the file does not exist, or, in the
+	// workflow, if it is not known. Size is in bytes; nil if it is not known.
+	ModTime *float64
+	Size    *int64
+}
+
+// change returns how a file that exists in the workflow has changed; empty if it has not.
+func (f *File) change(now *File) string {
+	switch {
+	case f.ModTime == nil:
+		return ""
+	case now.ModTime == nil:
+		return now.Path + " is gone"
+	case f.Size != nil && now.Size != nil && *f.Size != *now.Size:
+		return fmt.Sprintf("%s has changed from %d to %d bytes", now.Path, *f.Size, *now.Size)
+	case !artifact.SameTime(f.ModTime, now.ModTime):
+		return now.Path + " was modified"
+	}
+	return ""
 }
 
 // UserData is a record of user data of a side.

@@ -84,8 +84,9 @@ type comparison struct {
 	// What the jobs, files and user data records of the workflow are in the definition; -1:
 	// it does not have them.
 	jobs, files, userData []int32
-	pathChanged           []bool // of files of the definition
-	dataChanged           []bool // of user data records of the definition
+	pathChanged           []bool   // of files of the definition
+	fileChanged           []string // how files of the definition have changed; empty: they have not, or it is not known
+	dataChanged           []bool   // of user data records of the definition
 }
 
 // match finds what has the same name on both sides.
@@ -126,14 +127,17 @@ func (c *comparison) match() (err error) {
 		}
 		c.jobs[e] = i
 	}
-	c.files, c.pathChanged = make([]int32, len(c.earlier.Files)), make([]bool, len(c.now.Files))
-	for e, f := range c.earlier.Files {
+	c.files, c.pathChanged, c.fileChanged = make([]int32, len(c.earlier.Files)), make([]bool, len(c.now.Files)), make([]string, len(c.now.Files))
+	for e := range c.earlier.Files {
+		f := &c.earlier.Files[e]
 		i, found := files[f.Name]
 		if !found {
 			c.files[e] = -1
 			continue
 		}
-		c.files[e], c.pathChanged[i] = i, c.now.Files[i].Path != f.Path
+		if c.files[e], c.pathChanged[i] = i, c.now.Files[i].Path != f.Path; c.now.Stated && !c.pathChanged[i] {
+			c.fileChanged[i] = f.change(&c.now.Files[i])
+		}
 	}
 	c.userData, c.dataChanged = make([]int32, len(c.earlier.UserData)), make([]bool, len(c.now.UserData))
 	for e, u := range c.earlier.UserData {
@@ -268,6 +272,12 @@ func (c *comparison) inputs(old, now *Job) string {
 			break
 		}
 	}
+	for _, f := range now.InputFiles {
+		if c.fileChanged[f] != "" {
+			texts = append(texts, c.fileChanged[f])
+			break
+		}
+	}
 	for _, u := range now.InputUserData {
 		if c.dataChanged[u] {
 			texts = append(texts, "user data "+c.record(u)+" has changed")
@@ -288,10 +298,33 @@ func (c *comparison) outputs(old, now *Job) string {
 	if len(more) > 0 {
 		return "writes " + nameList(namesOf(more, func(f int32) string { return c.now.Files[f].Path }))
 	}
+	if text := c.missing(old, now); text != "" {
+		return text
+	}
 	if more, _ = changedList(old.OutputUserData, now.OutputUserData, c.userData); len(more) > 0 {
 		return "writes user data " + nameList(namesOf(more, c.record))
 	}
 	return ""
+}
+
+// missing returns which outputs of a job that has completed are gone; empty if none are.
+func (c *comparison) missing(old, now *Job) string {
+	if !c.now.Stated || old.State.Status != workflow.Completed {
+		return ""
+	}
+	var gone []string
+	for _, f := range now.OutputFiles {
+		if file := &c.now.Files[f]; file.ModTime == nil {
+			gone = append(gone, file.Path)
+		}
+	}
+	switch len(gone) {
+	case 0:
+		return ""
+	case 1:
+		return gone[0] + " is gone"
+	}
+	return nameList(gone) + " are gone"
 }
 
 func (c *comparison) job(i int32) string             { return c.now.Jobs[i].Name }

@@ -15,7 +15,7 @@ import (
 func pipeline() *Side {
 	done := State{Status: workflow.Completed}
 	return &Side{
-		Files:    []File{{"in", "in.csv"}, {"data", "data.csv"}},
+		Files:    []File{{Name: "in", Path: "in.csv", ModTime: new(1.0), Size: new(int64(10))}, {Name: "data", Path: "data.csv", ModTime: new(2.0)}},
 		UserData: []UserData{{"options", `{"a":1}`}},
 		Jobs: []Job{
 			{Name: "make", Command: "make --steps 10 >data.csv", OutputFiles: []int32{1}, State: done},
@@ -70,7 +70,7 @@ func TestCompare(t *testing.T) {
 			s.Jobs[0].Settings = Settings{Priority: 5, Requirements: "small: memory=1g"}
 		}, want: []string{"make  [resource_requirements: – → small: memory=1g; priority: 0 → 5]"}},
 		{name: "a further input", now: func(s *Side) {
-			s.Files = append(s.Files, File{"more", "more.csv"})
+			s.Files = append(s.Files, File{Name: "more", Path: "more.csv"})
 			s.Jobs[2].InputFiles = []int32{2}
 		}, want: []string{"report inputs: reads more.csv"}},
 		{name: "one input less", now: func(s *Side) { s.Jobs[1].InputFiles = []int32{1} },
@@ -83,6 +83,24 @@ func TestCompare(t *testing.T) {
 			want: []string{"use inputs: reads old/in.csv", "report behind: after use"}},
 		{name: "an output moved", now: func(s *Side) { s.Files[1].Path = "new.csv" },
 			want: []string{"make outputs: writes new.csv", "use inputs: reads new.csv", "report behind: after use"}},
+		{name: "files as they were", now: func(s *Side) { s.Stated = true }},
+		{name: "an input modified", now: func(s *Side) { s.Stated, s.Files[0].ModTime = true, new(3.0) },
+			want: []string{"use inputs: in.csv was modified", "report behind: after use"}},
+		{name: "an input of another size", now: func(s *Side) { s.Stated, s.Files[0].Size = true, new(int64(12)) },
+			want: []string{"use inputs: in.csv has changed from 10 to 12 bytes", "report behind: after use"}},
+		{name: "an input modified, but nobody looked", now: func(s *Side) { s.Files[0].ModTime = nil }},
+		{name: "an input without a recorded time", before: func(s *Side) { s.Files[0].ModTime = nil }, now: func(s *Side) { s.Stated = true }},
+		{name: "an output gone", now: func(s *Side) { s.Stated, s.Files[1].ModTime = true, nil },
+			want: []string{"make outputs: data.csv is gone", "use inputs: data.csv is gone", "report behind: after use"}},
+		{name: "an output gone that no time was recorded of", before: func(s *Side) { s.Files[1].ModTime = nil }, now: func(s *Side) { s.Stated, s.Files[1].ModTime = true, nil },
+			want: []string{"make outputs: data.csv is gone", "use behind: after make", "report behind: after use"}},
+		{name: "an output of a job that was not needed", before: func(s *Side) {
+			s.Jobs[0].State = State{Status: workflow.Disabled, NotNeeded: true}
+			s.Files[1].ModTime = nil
+		},
+			now: func(s *Side) { s.Stated, s.Files[1].ModTime = true, nil }},
+		{name: "an output changed by hand", now: func(s *Side) { s.Stated, s.Files[1].ModTime = true, new(5.0) },
+			want: []string{"use inputs: data.csv was modified", "report behind: after use"}},
 		{name: "user data", now: func(s *Side) { s.UserData[0].Data = `{"a":2}` },
 			want: []string{"use inputs: user data options has changed", "report behind: after use"}},
 		{name: "a dependency less", now: func(s *Side) { s.Jobs[2].DependsOn = nil }, want: []string{"report inputs: no longer depends on use"}},

@@ -2,9 +2,13 @@ package amendment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
@@ -14,6 +18,9 @@ import (
 
 // DryRun shows what a specification would change in the workflow.
 func (ch *Choice) DryRun(ctx context.Context, a *cli.Factory, c *cli.Connection, d *workflow.Definition) error {
+	if err := ch.stateFiles(ctx, a, c, d, true); err != nil {
+		return err
+	}
 	plan, err := ch.propose(ctx, a, c, d)
 	if err != nil {
 		return err
@@ -25,10 +32,8 @@ func (ch *Choice) DryRun(ctx context.Context, a *cli.Factory, c *cli.Connection,
 // if the configuration says so, and if all jobs would be new. Done is false if the answer
 // was no. Missing input files are CodeConflict unless they are to be ignored.
 func (ch *Choice) Apply(ctx context.Context, a *cli.Factory, c *cli.Connection, d *workflow.Definition, ignoreMissing bool) (plan *api.Amendment, done bool, err error) {
-	if !ignoreMissing {
-		if err := ch.checkInputs(ctx, a, c, d); err != nil {
-			return nil, false, err
-		}
+	if err := ch.stateFiles(ctx, a, c, d, ignoreMissing); err != nil {
+		return nil, false, err
 	}
 	if plan, err = ch.propose(ctx, a, c, d); err != nil {
 		return nil, false, err
@@ -58,22 +63,34 @@ func (ch *Choice) propose(ctx context.Context, a *cli.Factory, c *cli.Connection
 }
 
 func (ch *Choice) query(dryRun bool) api.AmendQuery {
-	return api.AmendQuery{DryRun: dryRun, RunID: ch.Workflow.RunID, TakeBack: ch.named}
+	return api.AmendQuery{DryRun: dryRun, RunID: ch.Workflow.RunID, Stated: true, TakeBack: ch.named}
 }
 
-// checkInputs returns CodeConflict if files are missing that jobs read and no job writes, in
-// the folder where the workflow was submitted.
-func (ch *Choice) checkInputs(ctx context.Context, a *cli.Factory, c *cli.Connection, d *workflow.Definition) error {
+// stateFiles sets the times and sizes of the files of a definition, whose relative paths
+// start at the folder where the workflow was submitted. Missing files that jobs read and no
+// job writes are CodeConflict unless they are to be ignored.
+func (ch *Choice) stateFiles(ctx context.Context, a *cli.Factory, c *cli.Connection, d *workflow.Definition, ignoreMissing bool) error {
 	dir, err := outputdir.SubmissionDir(ctx, a, c, *ch.Workflow.ID)
 	if err != nil {
 		return err
 	}
-	var missing []string
-	for _, path := range d.RequiredInputs() {
-		if !cli.Exists(a, cli.PathIn(dir, path)) {
-			missing = append(missing, path)
+	exists := make(map[string]bool, len(d.Files))
+	for i := range d.Files {
+		f := &d.Files[i]
+		f.ModTime, f.Size = nil, nil
+		info, err := os.Stat(cli.PathIn(dir, f.Path))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return workflow.Errorf(workflow.CodeConflict, "cannot read a file of the workflow: %v", err)
 		}
+		f.ModTime, f.Size, exists[f.Path] = new(float64(info.ModTime().UnixNano())/1e9), new(info.Size()), true
 	}
+	if ignoreMissing {
+		return nil
+	}
+	missing := slices.DeleteFunc(d.RequiredInputs(), func(path string) bool { return exists[path] })
 	if len(missing) == 0 {
 		return nil
 	}
