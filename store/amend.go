@@ -97,6 +97,7 @@ func amendWorkflow(tx *core.Tx, id int64, d *workflow.Definition, o *AmendOption
 		return done, err
 	}
 	_, runs := a.plan.Runs()
+	from := w.RunID + 1
 	if runs > 0 || w.IsCanceled {
 		if done.Workflow, err = beginRun(tx, id, &w.RunID, false, o.User); err != nil {
 			return done, err
@@ -105,8 +106,9 @@ func amendWorkflow(tx *core.Tx, id int64, d *workflow.Definition, o *AmendOption
 	if err := a.apply(&w); err != nil {
 		return done, err
 	}
+	// The checker of the database compares attempts from this run on with the new graph.
 	return done, core.UserAction(tx, id, o.User, "amend_workflow", map[string]any{
-		"run": runs, "unchanged": len(d.Jobs) - runs, "removed": len(a.plan.Removed),
+		"from_run": from, "run": runs, "unchanged": len(d.Jobs) - runs, "removed": len(a.plan.Removed),
 	})
 }
 

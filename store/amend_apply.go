@@ -94,7 +94,7 @@ func (a *amendment) nowJob(i int, old *earlierJob, requirements map[int64]string
 		return fmt.Errorf("job %q: %w", j.Name, err)
 	}
 	a.jobs[i], a.columns[i] = j, c
-	side.Name, side.Command = j.Name, j.Command
+	side.Name, side.Command, side.Stage, side.Child = j.Name, j.Command, def.Stage, def.Child
 	if j.InvocationScript != nil {
 		side.Script = *j.InvocationScript
 	}

@@ -33,6 +33,8 @@ type Job struct {
 	InputUserData  []int32
 	OutputUserData []int32
 	Settings       Settings
+	Stage          int32 // the stage that it is in; 0: the main one
+	Child          int32 // the stage that it stands for, as a sub-workflow job; 0: none
 	State          State // of a job of the workflow
 }
 

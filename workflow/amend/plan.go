@@ -400,11 +400,15 @@ func (c *comparison) follow() {
 			}
 		}
 	}
+	staged := c.stageDependencies()
 	deps := func(i int) []int32 {
-		if i < n {
-			return c.now.Jobs[i].DependsOn
+		switch {
+		case i >= n:
+			return spawned[i-n]
+		case staged != nil:
+			return staged[i]
 		}
-		return spawned[i-n]
+		return c.now.Jobs[i].DependsOn
 	}
 	at := func(i int32) *Change {
 		if int(i) < n {
@@ -439,6 +443,38 @@ func (c *comparison) follow() {
 			change.Reason, change.Difference = Failed, "it was skipped"
 		}
 	}
+}
+
+// stageDependencies returns what the jobs of the definition depend on if those of its stages
+// are included: a sub-workflow job depends on the jobs of its stage, and these depend on
+// what it depends on. Nil: there are no sub-workflows.
+func (c *comparison) stageDependencies() [][]int32 {
+	standsFor := map[int32]int{} // the sub-workflow jobs by stage
+	for i := range c.now.Jobs {
+		if child := c.now.Jobs[i].Child; child > 0 {
+			standsFor[child] = i
+		}
+	}
+	if len(standsFor) == 0 {
+		return nil
+	}
+	all := make([][]int32, len(c.now.Jobs))
+	for i := range c.now.Jobs {
+		all[i] = append(all[i], c.now.Jobs[i].DependsOn...)
+		stage := c.now.Jobs[i].Stage
+		for depth := 0; stage > 0 && depth < workflow.MaxStageDepth; depth++ {
+			job, found := standsFor[stage]
+			if !found {
+				break
+			}
+			if depth == 0 {
+				all[job] = append(all[job], int32(i))
+			}
+			all[i] = append(all[i], c.now.Jobs[job].DependsOn...)
+			stage = c.now.Jobs[job].Stage
+		}
+	}
+	return all
 }
 
 // mayRun reports whether a job that would not run by itself runs behind others.
