@@ -59,7 +59,7 @@ There is no server to look after: a command finds your daemon or starts it.`
 		jobs.NewWhy(a), efficiency.New(a), graphcmd.New(a), logs.New(a), mcpcmd.New(a, version),
 		serve.New(a, version), daemoncmd.New(a), admin.NewHtpasswd(a), admin.New(a), noderunner.New(a), noderunner.NewGateway(a), run.NewLoginRunner(a), noderunner.NewTorc(a), db.New(a), admin.NewPing(a),
 		hpc.New(a), slurmcmd.New(a), allocations.NewQueue(a), allocations.New(a),
-		configcmd.New(a), newCompletionsCommand(a),
+		configcmd.New(a), newCompletionsCommand(a), newManCommand(a),
 		workflows.NewReset(a), newWorkflows(a), jobs.New(a), files.New(a), userdata.New(a),
 		requirements.New(a), handlers.New(a), policy.New(a), computenodes.New(a),
 		results.New(a), events.New(a), events.NewAudit(a), jobs.NewDependencies(a), newReports(a),
