@@ -175,6 +175,9 @@ func problemOf(err error) problem {
 	var refusal *client.APIError
 	var known *workflow.Error
 	switch {
+	case errors.As(err, &refusal) && refusal.Detail.Error == "" && (refusal.Status == 404 || refusal.Status == 405):
+		return problem{workflow.CodeUnavailable, "the daemon does not know this call: it has another version than this MCP server",
+			"have a person restart the daemon (`torc-slurm daemon stop`) or this MCP server, and call again"}
 	case errors.As(err, &refusal):
 		return problem{codeOf(refusal), refusal.Message, refusal.Detail.Hint}
 	case errors.As(err, &known):
