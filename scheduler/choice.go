@@ -65,7 +65,6 @@ type option struct {
 	held     int64 // CPU seconds of allocations
 	used     int64 // of jobs
 	idle     bool  // one of its new allocations would have no job
-	minutes  int64 // until all of them are requested, the first one included
 	excess   bool  // with the existing ones they have more CPUs than there are
 	Choice
 }
@@ -443,12 +442,10 @@ func (c *chooser) option(v variant, by, work int64) *option {
 	x.packing.live, x.packing.pending = live, pending
 	vacancies := c.outlook.vacancies.Clone()
 	left, next := c.action.rate(c.Now)
-	x.minutes = 1
 	for i, f := range x.packing.drafts {
 		s := c.planned(f, vacancies, i == 0)
 		if i >= left { // it is requested later
-			x.minutes = 2 + int64((i-left)/c.action.MaxSubmitPerMinute)
-			s.wait = s.wait.After(next.Sub(c.Now) + time.Duration(x.minutes-2)*time.Minute)
+			s.wait = s.wait.After(next.Sub(c.Now) + time.Duration((i-left)/c.action.MaxSubmitPerMinute)*time.Minute)
 		}
 		x.slots = append(x.slots, s)
 	}
@@ -610,9 +607,7 @@ const fewRequests = 8
 
 // compareOptions puts those first that hold fewer CPU seconds, then those that end sooner, then
 // those of smaller allocations where these have to queue, since a small one never starts later than
-// a large one, then those with fewer requests, where that makes a difference. Half the size is worth
-// half of the minutes that the requests take: it may be later in the queue, and what is requested
-// later is so for certain.
+// a large one, then those with fewer requests, where that makes a difference.
 func compareOptions(a, b *option) int {
 	requests := func(x *option) int {
 		if x.packing == nil {
@@ -627,5 +622,5 @@ func compareOptions(a, b *option) int {
 	case differ(a.late(), b.late(), 5):
 		return cmp.Compare(a.late(), b.late())
 	}
-	return cmp.Or(cmp.Compare(a.largest()*a.minutes, b.largest()*b.minutes), cmp.Compare(requests(a), requests(b)))
+	return cmp.Or(cmp.Compare(a.largest(), b.largest()), cmp.Compare(requests(a), requests(b)))
 }

@@ -264,19 +264,6 @@ func TestTheRestIsNoLarger(t *testing.T) {
 	}
 }
 
-// TestRequestsOfOneMinute: twice the size is as good as half of the minutes that the requests take, if
-// nothing else differs.
-func TestRequestsOfOneMinute(t *testing.T) {
-	s := sweep(40, clusterOf(slices.Repeat([]int64{0}, 12)...))
-	d := Plan(s)
-	if got := strings.Join(asked(d), ", "); got != "20 × 2 CPUs 6m0s" {
-		t.Errorf("%s", got)
-		for _, c := range d.Choices {
-			t.Log(c.Line())
-		}
-	}
-}
-
 // TestWhatFollowsRunsInTheSamePlaces: stages of 16 jobs get 16 CPUs for as long as all last, and those
 // that run count.
 func TestWhatFollowsRunsInTheSamePlaces(t *testing.T) {
