@@ -37,6 +37,7 @@ var local = []workload{
 	{"chain", "a chain of jobs: the time from one to the next", runChain},
 	{"barrier", "n jobs that wait for n others: last completion to first start", runBarrier},
 	{"create", "from a spec to jobs in the database", runCreate},
+	{"resume", "an edited spec: from the file to the plan of what runs again", runResume},
 	{"idle", "the resources of a daemon with queued jobs and nothing to do", runIdle},
 	{"restart", "start of a daemon on a large database until it answers", runRestart},
 }
