@@ -19,6 +19,7 @@ var jobs = map[string]int{
 	"sweep.yaml":             5 + 8 + 5 + 1,
 	"retries.yaml":           6,
 	"policies.yaml":          6,
+	"classify.yaml":          4,
 	"end.yaml":               14,
 	"subworkflow.yaml":       17,
 	"undo.yaml":              4 + 3 + 1,

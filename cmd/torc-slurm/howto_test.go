@@ -18,6 +18,7 @@ func TestHowTos(t *testing.T) {
 	if err != nil || len(pages) < 6 {
 		t.Fatalf("found the pages %q: %v", pages, err)
 	}
+	pages = append(pages, "../../docs/howto/ai-and-people.md")
 	dir := t.TempDir()
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
@@ -31,9 +32,21 @@ func TestHowTos(t *testing.T) {
 		}
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: dir, Setup: setUpScript, RequireExplicitExec: true,
+		Dir: dir, Setup: setUpHowTo, RequireExplicitExec: true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"shown": scriptShown},
 	})
+}
+
+// setUpHowTo sets up a script, in which the agent claude is a fake one.
+func setUpHowTo(env *testscript.Env) error {
+	if err := setUpScript(env); err != nil {
+		return err
+	}
+	dir := filepath.Join(env.Getenv("HOME"), ".config", "torc")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "config.toml"), []byte("[agents.claude]\ncommand = [\"fakeagent\", \"retry\"]\n"), 0o600)
 }
 
 // scriptOf returns the script of a page.

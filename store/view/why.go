@@ -127,10 +127,7 @@ func (l *factReader) job(id int64) (f explain.JobFacts, err error) {
 	if f.Retries, err = l.retries(id); err != nil {
 		return f, err
 	}
-	if f.Classifications, err = l.classifications(id); err != nil {
-		return f, err
-	}
-	if f.Agents, err = l.agents(j.WorkflowID, j); err != nil {
+	if err := l.decisions(&f); err != nil {
 		return f, err
 	}
 	if f.ClaimHolds, err = l.claimHolds(j.WorkflowID); err != nil {
@@ -150,6 +147,15 @@ func (l *factReader) job(id int64) (f explain.JobFacts, err error) {
 	}
 	f.Attempts, err = jobAttempts(l.ctx, l.tx, id)
 	return f, err
+}
+
+// decisions fills in who decided about the job, and what agents were asked.
+func (l *factReader) decisions(f *explain.JobFacts) (err error) {
+	if f.Classifications, err = l.classifications(f.Job.ID); err != nil {
+		return err
+	}
+	f.Agents, err = l.agents(f.Job.WorkflowID, &f.Job)
+	return err
 }
 
 // dependencies fills in the dependencies of the job.
