@@ -67,7 +67,7 @@ func rememberVerdict(tx *core.Tx, r *view.Run, l *core.LeasedJob, w hold.Classif
 // noteOutcome records what became of a job that a verdict has retried. It costs nothing for
 // jobs in their first attempt.
 func (f *Finisher) noteOutcome(l *core.LeasedJob) error {
-	outcome := ""
+	var outcome string
 	switch {
 	case l.Attempt < 2: // no verdict has retried it
 		return nil
