@@ -141,9 +141,9 @@ func CallOfKey(row func(query string, args []any, dest ...any) error, key string
 	return id, workflowID, agent, err
 }
 
-// agents returns the calls of agents for a run, and whether another is due; with a job only
+// agentFacts returns the calls of agents for a run, and whether another is due; with a job only
 // those about failures of this job.
-func (l *factReader) agents(workflowID int64, job *workflow.Job) (f explain.AgentFacts, err error) {
+func agentFacts(l *factReader, workflowID int64, job *workflow.Job) (f explain.AgentFacts, err error) {
 	if f.Calls, err = selectFacts(l, callsOfRun, []any{workflowID}, ScanCall); err != nil {
 		return f, fmt.Errorf("read the calls of agents: %w", err)
 	}

@@ -154,7 +154,7 @@ func (l *factReader) decisions(f *explain.JobFacts) (err error) {
 	if f.Classifications, err = l.classifications(f.Job.ID); err != nil {
 		return err
 	}
-	f.Agents, err = l.agents(f.Job.WorkflowID, &f.Job)
+	f.Agents, err = agentFacts(l, f.Job.WorkflowID, &f.Job)
 	return err
 }
 
@@ -340,7 +340,7 @@ func (l *factReader) workflow(id int64) (f explain.WorkflowFacts, err error) {
 	if f.Verdict, err = l.verdict(id); err != nil {
 		return f, err
 	}
-	if f.Agents, err = l.agents(id, nil); err != nil {
+	if f.Agents, err = agentFacts(l, id, nil); err != nil {
 		return f, err
 	}
 	if f.ClaimHolds, err = l.claimHolds(id); err != nil {
