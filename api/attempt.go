@@ -13,7 +13,7 @@ type Attempt struct {
 	ComputeNodeID *int64             `json:"compute_node_id,omitempty"`
 	Node          string             `json:"node,omitempty"`
 	OutputDir     string             `json:"output_dir,omitempty"` // of its runner, absolute
-	Status        workflow.JobStatus `json:"status"` // running while it runs
+	Status        workflow.JobStatus `json:"status"`               // running while it runs
 	ReturnCode    *int64             `json:"return_code,omitempty"`
 	StartedMS     *int64             `json:"started_ms,omitempty"`
 	EndedMS       *int64             `json:"ended_ms,omitempty"`
