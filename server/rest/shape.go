@@ -69,6 +69,7 @@ var closedTypes = map[reflect.Type]bool{
 	reflect.TypeFor[workflow.CircuitBreaker]():     true,
 	reflect.TypeFor[workflow.NodeBreaker]():        true,
 	reflect.TypeFor[workflow.CompensationPolicy](): true,
+	reflect.TypeFor[workflow.ClassifierPolicy]():   true,
 	reflect.TypeFor[workflow.EndPolicy]():          true,
 	reflect.TypeFor[workflow.EndJob]():             true,
 	reflect.TypeFor[hold.HoldVerdict]():            true,
