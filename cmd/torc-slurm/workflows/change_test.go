@@ -110,7 +110,7 @@ func TestUpdate(t *testing.T) {
 		wrong("workflows update 12 --max-failures 3 --unset max-failures", "--unset max_failures and --max-failures 3 contradict each other"),
 		clitest.Case{Args: "workflows update 12 --unset colour", Want: clitest.Result{
 			Status: cli.ExitUsage,
-			Stderr: "error: --unset: unknown policy key \"colour\"; the keys are retry_policies, global_max_retries, max_retries_total, cancel_siblings_on, failure_categories, max_failures, circuit_breakers, end, deadline, classify_timeout, on_failure, notify, auto_schedule, end.success_if\n",
+			Stderr: "error: --unset: unknown policy key \"colour\"; the keys are retry_policies, global_max_retries, max_retries_total, cancel_siblings_on, failure_categories, max_failures, circuit_breakers, end, deadline, classify_timeout, classifier, on_failure, notify, auto_schedule, end.success_if\n",
 		}},
 		clitest.Case{Args: "workflows update 12 -n other --owner-user bob --project climate", Routes: routes, Want: clitest.Result{
 			Stdout:   "Updated workflow 12\n",
