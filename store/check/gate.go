@@ -24,9 +24,9 @@ var gateRules = []rule{
 	// A dependency that ran in an earlier run, or was skipped, was complete before. A
 	// canceled one counts as complete for the jobs behind it before its process has ended.
 	// Attempts of runs before an amendment had other dependencies.
-	{"P6", `WITH skipped AS (SELECT json_extract(data, '$.run_id') AS run_id, json_extract(data, '$.first_job_id') AS first,
+	{"P6", `WITH skipped AS MATERIALIZED (SELECT json_extract(data, '$.run_id') AS run_id, json_extract(data, '$.first_job_id') AS first,
 				json_extract(data, '$.last_job_id') AS last FROM event WHERE type IN ('jobs_skipped', 'jobs_not_needed')),
-			amended AS (SELECT workflow_id, MAX(json_extract(data, '$.from_run')) AS run_id FROM event
+			amended AS MATERIALIZED (SELECT workflow_id, MAX(json_extract(data, '$.from_run')) AS run_id FROM event
 				WHERE type = 'user_action' AND json_extract(data, '$.action') = 'amend_workflow' GROUP BY workflow_id),
 			ended AS (SELECT job_id, run_id, MIN(end_ms) AS end_ms, MIN(hostname) AS host, MAX(hostname) AS host2, MIN(evidence IS NOT NULL) AS ours
 				FROM attempt WHERE action IN ('none', 'fail', 'hold') AND cause != 'canceled_user' GROUP BY job_id, run_id),
@@ -37,8 +37,9 @@ var gateRules = []rule{
 		SELECT 'job ' || j.id, 'attempt ' || a.attempt_id || ' of run ' || a.run_id || ' started ' || (g.end_ms - a.start_ms)
 			|| ' ms before a dependency ended on the same host'
 		FROM allowed g JOIN job j ON j.gate_id = g.gate_id JOIN attempt a ON a.job_id = j.id AND a.run_id = g.run_id AND a.hostname = g.host
+			LEFT JOIN amended m ON m.workflow_id = j.workflow_id
 		WHERE a.start_ms < g.end_ms AND a.evidence IS NOT NULL AND j.status > {ready}
-			AND a.run_id >= COALESCE((SELECT m.run_id FROM amended m WHERE m.workflow_id = j.workflow_id), 0)
+			AND a.run_id >= COALESCE(m.run_id, 0)
 			AND a.attempt_id = (SELECT MAX(attempt_id) FROM attempt x WHERE x.job_id = a.job_id AND x.run_id = a.run_id)`},
 	{"gate", `SELECT 'job ' || j.id, 'it is blocked, but has no open dependency'
 		FROM job j LEFT JOIN ` + openGates + ` o ON o.gate_id = j.gate_id WHERE j.status = {blocked} AND o.gate_id IS NULL AND j.workflow_id IN ` + moving + `
