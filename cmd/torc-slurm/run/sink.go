@@ -20,7 +20,6 @@ type ended struct {
 	end      time.Time
 	duration time.Duration
 	code     int64
-	ok       bool
 }
 
 // taker does something with the jobs of exec as they end.
@@ -113,7 +112,7 @@ func (s *sink) observe(e runner.Event) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.fresh = append(s.fresh, ended{
-			seq: seq, attempt: s.files(s.base(e.JobID, e.Attempt)), end: e.Time, duration: e.Duration, code: e.ReturnCode, ok: e.Status == workflow.Completed,
+			seq: seq, attempt: s.files(s.base(e.JobID, e.Attempt)), end: e.Time, duration: e.Duration, code: e.ReturnCode,
 		})
 	}
 }
