@@ -86,7 +86,8 @@ func TestRealGPUs(t *testing.T) {
 		}
 		var submitted allocate.Answer
 		c.decode(&submitted, "submit", "-o", filepath.Join(c.dir, mode), file)
-		if submitted.WorkflowID != int64(i+1) || len(submitted.Requested) != 1 {
+		// If another test has GPUs, more allocations than one may be worth a place in the queue.
+		if submitted.WorkflowID != int64(i+1) || len(submitted.Requested) == 0 {
 			t.Fatalf("%+v", submitted)
 		}
 	}
