@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"mvdan.cc/sh/v3/syntax"
+	"github.com/torc-slurm/torc-slurm/internal/argument"
 )
 
 // Joined returns items separated by commas.
@@ -54,9 +54,9 @@ func Seconds(n float64) time.Duration { return time.Duration(n * float64(time.Se
 func QuoteWords(words []string) (string, error) {
 	quoted := make([]string, len(words))
 	for i, word := range words {
-		text, err := syntax.Quote(word, syntax.LangBash)
+		text, err := argument.Quote(word)
 		if err != nil {
-			return "", UsageErrorf("the word %q cannot be quoted for a shell: %v", word, err)
+			return "", UsageErrorf("%v", err)
 		}
 		quoted[i] = text
 	}
