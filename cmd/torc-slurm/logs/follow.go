@@ -53,7 +53,7 @@ func runLogsFollow(ctx context.Context, a *cli.Factory, ref string, flags logFla
 	if err != nil {
 		return err
 	}
-	f := &follower{app: a, conn: conn, ref: ref, flags: flags, wanted: wanted, out: outputOfJobs(a, flags.raw)}
+	f := &follower{app: a, conn: conn, ref: ref, flags: flags, wanted: wanted, out: cli.OutputOfJobs(a.RawStdout, a.StdoutTerminal && !flags.raw)}
 	defer f.close()
 	err = f.run(ctx)
 	return errors.Join(err, f.out.Flush())
@@ -70,7 +70,7 @@ type follower struct {
 	runID, attempt int64 // of the attempt that is followed; 0 before the first
 	files          []*followedFile
 	last           *followedFile // the file whose content was written last
-	out            flushWriter
+	out            cli.FlushWriter
 }
 
 type followedFile struct {

@@ -17,7 +17,6 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/outputdir"
-	"github.com/torc-slurm/torc-slurm/internal/terminal"
 	"github.com/torc-slurm/torc-slurm/runner/output"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -156,7 +155,7 @@ func showFile(a *cli.Factory, path string, i, n int, flags *logFlags) error {
 	if err := skipToTail(f, flags.tail); err != nil {
 		return fmt.Errorf("show %s: %w", path, err)
 	}
-	out := outputOfJobs(a, flags.raw)
+	out := cli.OutputOfJobs(a.RawStdout, a.StdoutTerminal && !flags.raw)
 	_, err = io.Copy(out, f)
 	if err := errors.Join(err, out.Flush()); err != nil {
 		return fmt.Errorf("show %s: %w", path, err)
@@ -179,26 +178,6 @@ func skipToTail(f *os.File, n int) error {
 	}
 	_, err = f.Seek(at, io.SeekStart)
 	return err
-}
-
-// flushWriter is a writer that may buffer until it is flushed.
-type flushWriter interface {
-	io.Writer
-	Flush() error
-}
-
-// unfiltered is a flushWriter that buffers nothing.
-type unfiltered struct{ io.Writer }
-
-func (unfiltered) Flush() error { return nil }
-
-// outputOfJobs returns the writer for the output of jobs. On a terminal it lets only text
-// and colors through, unless raw is set. Elsewhere it changes nothing.
-func outputOfJobs(a *cli.Factory, raw bool) flushWriter {
-	if a.StdoutTerminal && !raw {
-		return terminal.NewWriter(a.RawStdout, terminal.Output)
-	}
-	return unfiltered{a.RawStdout}
 }
 
 // jobLogs is an attempt and the directories in which its output may be.

@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
-	"github.com/torc-slurm/torc-slurm/internal/terminal"
 	"github.com/torc-slurm/torc-slurm/runner/output"
 )
 
@@ -29,7 +28,7 @@ const (
 type printer struct {
 	order       outputOrder
 	tag         func(seq int) string // nil: lines have no tag
-	out, errOut flusher
+	out, errOut cli.FlushWriter
 	clear       func() // makes room on the terminal; called before something is written
 
 	next  int // the next job by number
@@ -47,25 +46,11 @@ type tail struct {
 	out, errOut int64 // offsets in bytes
 }
 
-type flusher interface {
-	io.Writer
-	Flush() error
-}
-
-// direct is a flusher without a buffer.
-type direct struct{ io.Writer }
-
-func (direct) Flush() error { return nil }
-
 func newPrinter(a *cli.Factory, order outputOrder) *printer {
-	p := &printer{order: order, out: direct{a.RawStdout}, errOut: direct{a.RawStderr}, next: 1, ended: map[int]output.Files{}, tails: map[int]*tail{}}
-	if a.StdoutTerminal {
-		p.out = terminal.NewWriter(a.RawStdout, terminal.Output)
+	return &printer{
+		order: order, next: 1, ended: map[int]output.Files{}, tails: map[int]*tail{},
+		out: cli.OutputOfJobs(a.RawStdout, a.StdoutTerminal), errOut: cli.OutputOfJobs(a.RawStderr, a.StderrTerminal),
 	}
-	if a.StderrTerminal {
-		p.errOut = terminal.NewWriter(a.RawStderr, terminal.Output)
-	}
-	return p
 }
 
 // began is called when an attempt starts, by any goroutine.
@@ -172,7 +157,7 @@ func (p *printer) advance(t *tail, over bool) (err error) {
 
 // write writes a file from an offset on, up to its end if it is over and else up to its last line
 // break, and returns how far. A file that does not exist has nothing.
-func (p *printer) write(w flusher, seq int, path string, from int64, over bool) (int64, error) {
+func (p *printer) write(w cli.FlushWriter, seq int, path string, from int64, over bool) (int64, error) {
 	if path == "" {
 		return from, nil
 	}
@@ -210,7 +195,7 @@ func (p *printer) write(w flusher, seq int, path string, from int64, over bool) 
 }
 
 // flush flushes a writer, after a line break if a line is to be ended.
-func flush(w flusher, endLine bool) error {
+func flush(w cli.FlushWriter, endLine bool) error {
 	if endLine {
 		if _, err := io.WriteString(w, "\n"); err != nil {
 			return fmt.Errorf("show the output of jobs: %w", err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/internal/argument"
 	"github.com/torc-slurm/torc-slurm/runner/output"
 )
@@ -26,7 +27,7 @@ type shown struct {
 func newShown(t *testing.T, order outputOrder) *shown {
 	t.Helper()
 	s := &shown{T: t, dir: t.TempDir()}
-	s.printer = &printer{order: order, out: direct{&s.out}, errOut: direct{io.Discard}, next: 1, ended: map[int]output.Files{}, tails: map[int]*tail{}, clear: func() { s.cleared++ }}
+	s.printer = &printer{order: order, out: cli.OutputOfJobs(&s.out, false), errOut: cli.OutputOfJobs(io.Discard, false), next: 1, ended: map[int]output.Files{}, tails: map[int]*tail{}, clear: func() { s.cleared++ }}
 	return s
 }
 
